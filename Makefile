@@ -1,0 +1,57 @@
+# The table of contents of this repository. Quiet by default; V=1 shows the commands.
+# `make demo` and `make test` set up everything they need (see tools/setup and tools/build_micropython).
+
+ifneq ($(words $(CURDIR)),1)
+$(error The path of this checkout contains a space ($(CURDIR)), which make and virtual environments cannot handle: move it)
+endif
+
+ifneq ($(V),1)
+.SILENT:
+endif
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+# One job at a time: the parts share .venv and build.
+.NOTPARALLEL:
+
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest $(if $(filter 1,$(V)),-v,-q) $(PYTEST_OPTIONS)
+
+.PHONY: help
+help: ## this list
+	awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: setup-demo ## excite, capture, identify, write back and prove, on the virtual rig
+	$(BIN)/idm demo
+
+.PHONY: setup setup-demo
+setup: ## the virtual environment .venv with everything, tests included
+	tools/setup rig,board,dev
+setup-demo:
+	tools/setup rig,board
+
+.PHONY: test test-64bit test-32bit
+test: test-64bit test-32bit ## every test, on MicroPython with 64-bit and with 32-bit words
+test-64bit: setup # all but the 32-bit ones: needs no compiler
+	$(PYTEST)
+test-32bit: setup emulators ## the firmware's tests on MicroPython with 32-bit words
+	$(PYTEST) -m words32
+
+.PHONY: lint types
+lint: setup ## style and likely bugs (ruff)
+	$(BIN)/ruff check
+types: setup ## static types (mypy --strict)
+	$(BIN)/mypy
+
+.PHONY: emulators
+emulators: ## MicroPython with 32-bit words, built from source (build/micropython-unix32)
+	tools/build_micropython
+
+.PHONY: coverage
+coverage: setup ## line and branch coverage of the host's tests
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html
+
+.PHONY: clean
+clean: ## remove .venv, build and caches
+	rm -rf .venv build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
