@@ -1,4 +1,4 @@
-"""The errors that users of idmkit meet: few classes, each text says what happened, the numbers and the next step."""
+"""The errors that users meet: few classes; each text says what happened, the numbers and the next step."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from pathlib import Path
 
 
 class IdmError(Exception):
-    """Base of every error that idmkit raises on purpose; the command line prints its text without a traceback."""
+    """Base of every error raised on purpose; the command line prints its text without a traceback."""
 
 
 class TomlFileError(IdmError):
     """A TOML file is not as it should be. Text: file, line, field, what is wrong and what to do.
 
-    `file` is the file's name, `line` counts from 1 (None where the file has no such place), `field` is the dotted
-    path such as ``axes[0].drive.gear_ratio``.
+    `file` is the file's name, `line` counts from 1 (None where the file has no such place), `field` is the
+    dotted path such as ``axes[0].drive.gear_ratio``.
     """
 
-    def __init__(self, message: str, *, file: str | Path | None = None, line: int | None = None, field: str = "") -> None:
+    def __init__(
+        self, message: str, *, file: str | Path | None = None, line: int | None = None, field: str = ""
+    ) -> None:
         self.file = None if file is None else str(file)
         self.line = line
         self.field = field
@@ -48,11 +50,11 @@ class LinkError(IdmError):
     """The board cannot be reached, or stopped answering."""
 
 
-class ProtocolMismatch(LinkError):
+class ProtocolMismatch(LinkError):  # noqa: N818 - it says what happened
     """The board speaks another version of the protocol; the text names the field and both values."""
 
 
-class BoardRefused(LinkError):
+class BoardRefused(LinkError):  # noqa: N818 - it says what happened
     """The board understood a command and refused it; the text gives the board's reason."""
 
 

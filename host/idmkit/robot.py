@@ -1,38 +1,26 @@
-"""The robot file: one TOML file that drives model choice, compile ranges, excitation, drive scaling, guards and rig.
+"""The robot file: one TOML file for model choice, compile ranges, excitation, drive scaling, guards and rig.
 
-SI and radians. Positions, speeds and torques are joint-side unless the name says motor. Everything is checked while
-it is read; `RobotFileError` names the file, the line and the field.
+SI and radians. Positions, speeds and torques are joint-side unless the name says motor. Everything is checked
+while it is read; `RobotFileError` names the file, the line and the field.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from idmkit.axis import Axis, Drive, Guards, Identification, read_axis
 from idmkit.errors import RobotFileError
 from idmkit.toml_table import TomlTable
+
+__all__ = ["Axis", "Bus", "Drive", "Guards", "Identification", "Robot", "load_robot", "ready_robots"]
 
 SCHEMA = 1
 STANDARD_GRAVITY = 9.80665
 READY_FOLDER = Path(__file__).parent / "robots"
 
 MODEL_KINDS = ("axes",)
-DYNAMIC_MODELS = {"revolute": (0, 1, 2, 3), "prismatic": (0, 1, 2)}
-"""softMC's DynamicModel numbers of single axes; 0 is no model."""
-
-PARAMETER_NAMES = ("I", "L2", "MgA", "gL", "M", "Mgcos", "gcos", "Fv", "Fc", "payload_mass", "payload_inertia")
-"""Parameters for which a robot file may state a range; which of them an axis has is the dynamic model's business."""
-
-MAX_DELAY_CYCLES = 16
-MAX_TURNS = 128.0
-MAX_METRES = 128.0
-MAX_SPEED = 2048.0
-MAX_ACCELERATION = 131072.0
-MAX_TORQUE = 32768.0
-"""What an int32 of the wire's scale table can hold."""
-
 _DATA_FRAME_BITS = 135
 _EMPTY_FRAME_BITS = 55
 """A classical CAN frame with 8 and with 0 data bytes, worst-case stuffing and the pause behind it."""
@@ -48,138 +36,8 @@ class Bus:
 
 
 @dataclass(frozen=True)
-class Drive:
-    """One servo drive with its motor and gear; motor-side torques in Nm, rated values as in 0x6075 and 0x6076."""
-
-    node_id: int
-    encoder_counts_per_turn: int
-    gear_ratio: float
-    travel_per_turn: float
-    rated_torque: float
-    rated_current: float
-    peak_torque: float
-    additive_torque_delay_cycles: int
-    torque_error_delay_cycles: int
-    position_error_delay_cycles: int
-
-    @property
-    def motor_turns_per_unit(self) -> float:
-        """Motor turns for one radian (revolute) or one metre (prismatic) of the joint, signed like the gear ratio."""
-        return self.gear_ratio / self.travel_per_turn
-
-    @property
-    def counts_per_unit(self) -> float:
-        """Encoder counts for one radian or metre of the joint."""
-        return self.encoder_counts_per_turn * self.motor_turns_per_unit
-
-    @property
-    def joint_torque_per_motor_torque(self) -> float:
-        """Joint torque (Nm) or force (N) that one Nm of motor torque makes, without losses: virtual work."""
-        return 2 * math.pi * self.motor_turns_per_unit
-
-    @property
-    def joint_rated_torque(self) -> float:
-        """Rated torque at the joint, Nm or N: 1000 per mille of 0x6077, 0x6078 and 0x60B2."""
-        return abs(self.rated_torque * self.joint_torque_per_motor_torque)
-
-    @property
-    def joint_peak_torque(self) -> float:
-        """Peak torque at the joint, Nm or N."""
-        return abs(self.peak_torque * self.joint_torque_per_motor_torque)
-
-
-@dataclass(frozen=True)
-class Guards:
-    """Limits that the board watches; torques in Nm or N, positions in rad or m."""
-
-    torque_threshold: float
-    torque_error_max: float
-    torque_error_filter: float
-    torque_error_duration_cycles: int
-    position_error_max: float
-
-
-@dataclass(frozen=True)
-class Identification:
-    """The identification run of an axis: q(t) = c - A cos(2 pi f t), at rest at `start`, far end at `target`."""
-
-    start: float
-    target: float
-    frequency_hz: float
-    duration_s: float
-    cutoff_hz: float
-    velocity_threshold: float
-
-    @property
-    def amplitude(self) -> float:
-        """A = (target - start)/2, rad or m, signed."""
-        return (self.target - self.start) / 2
-
-    @property
-    def peak_velocity(self) -> float:
-        """|A| 2 pi f, rad/s or m/s."""
-        return abs(self.amplitude) * 2 * math.pi * self.frequency_hz
-
-    @property
-    def peak_acceleration(self) -> float:
-        """|A| (2 pi f)^2, rad/s^2 or m/s^2."""
-        return self.peak_velocity * 2 * math.pi * self.frequency_hz
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One axis. Limits in rad or m and seconds; `dynamic_model` is softMC's number for this kind of joint.
-
-    A robot that is known from records only needs no drive, guards and identification tables; who uses one that is
-    missing gets a `RobotFileError` that says which.
-    """
-
-    name: str
-    joint: str
-    dynamic_model: int
-    position_min: float
-    position_max: float
-    velocity_max: float
-    acceleration_max: float
-    jerk_max: float
-    geometry: dict[str, float] = field(default_factory=dict)
-    parameter_ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
-    drive_or_none: Drive | None = None
-    guards_or_none: Guards | None = None
-    identification_or_none: Identification | None = None
-
-    @property
-    def revolute(self) -> bool:
-        """True for rad and Nm, False for m and N."""
-        return self.joint == "revolute"
-
-    @property
-    def drive(self) -> Drive:
-        """The drive table; RobotFileError where the file has none."""
-        return self._given(self.drive_or_none, "drive")
-
-    @property
-    def guards(self) -> Guards:
-        """The guards table; RobotFileError where the file has none."""
-        return self._given(self.guards_or_none, "guards")
-
-    @property
-    def identification(self) -> Identification:
-        """The identification table; RobotFileError where the file has none."""
-        return self._given(self.identification_or_none, "identification")
-
-    def _given(self, value: _T | None, table: str) -> _T:
-        if value is None:
-            raise RobotFileError(f"axis {self.name!r} has no table [axes.{table}], which this step needs; add it to the robot file")
-        return value
-
-
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
 class Robot:
-    """A robot file, read and checked. `rig` is the table from which the virtual plant is built, as it stands."""
+    """A robot file, read and checked. `rig` is the table from which the virtual plant is built, unread."""
 
     name: str
     description: str
@@ -211,7 +69,10 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     else:
         path = Path(path_or_ready_name)
         if not path.exists():
-            raise RobotFileError(f"no such file and no ready robot of this name; ready are {', '.join(ready_robots())}", file=path)
+            raise RobotFileError(
+                f"no such file and no ready robot of this name; ready are {', '.join(ready_robots())}",
+                file=path,
+            )
     root = TomlTable.read(path, RobotFileError)
     root.integer("schema", minimum=SCHEMA, maximum=SCHEMA)
     name = root.text("name")
@@ -222,7 +83,7 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     model_kind = model.text("kind", choices=MODEL_KINDS)
     model.finish()
     bus = _read_bus(root)
-    axes = tuple(_read_axis(table, cycle_time_s) for table in root.tables("axes"))
+    axes = tuple(read_axis(table, cycle_time_s) for table in root.tables("axes"))
     rig = root.raw("rig")
     root.finish()
     robot = Robot(name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path)
@@ -239,114 +100,6 @@ def _read_bus(root: TomlTable) -> Bus:
     return bus
 
 
-def _read_axis(table: TomlTable, cycle_time_s: float) -> Axis:
-    name = table.text("name")
-    joint = table.text("joint", choices=tuple(DYNAMIC_MODELS))
-    reach = MAX_TURNS * 2 * math.pi if joint == "revolute" else MAX_METRES
-    models = DYNAMIC_MODELS[joint]
-    dynamic_model = table.integer("dynamic_model", minimum=models[0], maximum=models[-1])
-    position_min = table.number("position_min", minimum=-reach, maximum=reach)
-    position_max = table.number("position_max", minimum=-reach, maximum=reach)
-    if not position_min < position_max:
-        table.fail("position_max", f"must be greater than position_min = {position_min:g}, is {position_max:g}")
-    axis = Axis(
-        name=name,
-        joint=joint,
-        dynamic_model=dynamic_model,
-        position_min=position_min,
-        position_max=position_max,
-        velocity_max=table.number("velocity_max", above=0, maximum=MAX_SPEED),
-        acceleration_max=table.number("acceleration_max", above=0, maximum=MAX_ACCELERATION),
-        jerk_max=table.number("jerk_max", above=0),
-        geometry=_read_geometry(table, joint),
-        parameter_ranges=table.intervals("parameter_ranges", PARAMETER_NAMES),
-        drive_or_none=_read_drive(table.table("drive"), joint) if table.has("drive") else None,
-        guards_or_none=_read_guards(table.table("guards")) if table.has("guards") else None,
-    )
-    identification = None
-    if table.has("identification"):
-        identification = _read_identification(table.table("identification"), axis, cycle_time_s)
-    table.finish()
-    return replace(axis, identification_or_none=identification)
-
-
-def _read_geometry(axis: TomlTable, joint: str) -> dict[str, float]:
-    """What cannot be identified without payload: the crank's length (m) or the tilt from the vertical (rad)."""
-    if not axis.has("geometry"):
-        return {}
-    table = axis.table("geometry")
-    result = {}
-    if joint == "revolute" and table.has("crank_length"):
-        result["crank_length"] = table.number("crank_length", minimum=0, maximum=100)
-    if joint == "prismatic" and table.has("tilt"):
-        result["tilt"] = table.number("tilt", minimum=0, maximum=math.pi / 2)
-    table.finish()
-    return result
-
-
-def _read_drive(table: TomlTable, joint: str) -> Drive:
-    gear_ratio = table.number("gear_ratio", minimum=-10_000, maximum=10_000)
-    if gear_ratio == 0:
-        table.fail("gear_ratio", "must not be 0: it is the motor turns per turn behind the gear")
-    if joint == "prismatic":
-        travel_per_turn = table.number("travel_per_turn", above=0, maximum=10)
-    else:
-        travel_per_turn = 2 * math.pi
-    rated_torque = table.number("rated_torque", above=0, maximum=MAX_TORQUE)
-    drive = Drive(
-        node_id=table.integer("node_id", minimum=1, maximum=127),
-        encoder_counts_per_turn=table.integer("encoder_counts_per_turn", minimum=4, maximum=2**24),
-        gear_ratio=gear_ratio,
-        travel_per_turn=travel_per_turn,
-        rated_torque=rated_torque,
-        rated_current=table.number("rated_current", above=0),
-        peak_torque=table.number("peak_torque", minimum=rated_torque, maximum=MAX_TORQUE),
-        additive_torque_delay_cycles=table.integer("additive_torque_delay_cycles", default=3, minimum=0, maximum=MAX_DELAY_CYCLES),
-        torque_error_delay_cycles=table.integer("torque_error_delay_cycles", minimum=0, maximum=MAX_DELAY_CYCLES),
-        position_error_delay_cycles=table.integer("position_error_delay_cycles", minimum=0, maximum=MAX_DELAY_CYCLES),
-    )
-    table.finish()
-    return drive
-
-
-def _read_guards(table: TomlTable) -> Guards:
-    guards = Guards(
-        torque_threshold=table.number("torque_threshold", above=0, maximum=MAX_TORQUE),
-        torque_error_max=table.number("torque_error_max", above=0, maximum=MAX_TORQUE),
-        torque_error_filter=table.number("torque_error_filter", above=0, maximum=1),
-        torque_error_duration_cycles=table.integer("torque_error_duration_cycles", minimum=1, maximum=10_000),
-        position_error_max=table.number("position_error_max", above=0),
-    )
-    table.finish()
-    return guards
-
-
-def _read_identification(table: TomlTable, axis: Axis, cycle_time_s: float) -> Identification:
-    low, high, nyquist = axis.position_min, axis.position_max, 0.5 / cycle_time_s
-    run = Identification(
-        start=table.number("start", minimum=low, maximum=high),
-        target=table.number("target", minimum=low, maximum=high),
-        frequency_hz=table.number("frequency_hz", above=0, maximum=nyquist),
-        duration_s=table.number("duration_s", above=0, maximum=3600),
-        cutoff_hz=table.number("cutoff_hz", above=0),
-        velocity_threshold=table.number("velocity_threshold", minimum=0),
-    )
-    if run.start == run.target:
-        table.fail("target", f"must differ from start = {run.start:g}: the axis would not move")
-    for name, peak, limit in (
-        ("velocity_max", run.peak_velocity, axis.velocity_max),
-        ("acceleration_max", run.peak_acceleration, axis.acceleration_max),
-    ):
-        if peak > limit:
-            table.fail("frequency_hz", f"the sine peaks at {peak:.4g}, above {name} = {limit:g}; lower it or move start and target together")
-    if not run.frequency_hz < run.cutoff_hz < nyquist:
-        table.fail("cutoff_hz", f"must lie between the motion's {run.frequency_hz:g} Hz and the Nyquist frequency {nyquist:g} Hz, is {run.cutoff_hz:g}")
-    if run.velocity_threshold >= run.peak_velocity:
-        table.fail("velocity_threshold", f"must be below the sine's peak speed {run.peak_velocity:.4g}, or no sample is left; is {run.velocity_threshold:g}")
-    table.finish()
-    return run
-
-
 def _check_together(robot: Robot, root: TomlTable) -> None:
     names = [axis.name for axis in robot.axes]
     nodes = [axis.drive_or_none.node_id for axis in robot.axes if axis.drive_or_none]
@@ -357,6 +110,7 @@ def _check_together(robot: Robot, root: TomlTable) -> None:
     if nodes and robot.bus_load > MAX_BUS_LOAD:
         root.fail(
             "bus",
-            f"{2 * len(nodes)} frames of {_DATA_FRAME_BITS} bits and a SYNC at {robot.bus.bitrate} bit/s fill {100 * robot.bus_load:.0f} % "
-            f"of a {1e3 * robot.cycle_time_s:g} ms cycle, above {100 * MAX_BUS_LOAD:.0f} %; lengthen cycle_time_us or use fewer axes",
+            f"{2 * len(nodes)} frames of {_DATA_FRAME_BITS} bits and a SYNC at {robot.bus.bitrate} bit/s "
+            f"fill {100 * robot.bus_load:.0f} % of a {1e3 * robot.cycle_time_s:g} ms cycle, "
+            f"above {100 * MAX_BUS_LOAD:.0f} %; lengthen cycle_time_us or use fewer axes",
         )

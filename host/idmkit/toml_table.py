@@ -1,4 +1,4 @@
-"""Reads TOML tables field by field: each field has a type and a range, what nobody asked for is refused by name.
+"""Reads TOML tables field by field: each has a type and a range, what nobody asked for is refused.
 
 Every error names file, line and field. The standard parser keeps no lines, so they are looked up in the text.
 """
@@ -19,7 +19,7 @@ _KEY = re.compile(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")
 
 
 def _locate_lines(text: str) -> dict[str, int]:
-    """Maps dotted paths with indices (``axes[0].drive.gear_ratio``) of tables and keys to line numbers from 1."""
+    """Maps dotted paths of tables and keys (``axes[0].drive.gear_ratio``) to line numbers from 1."""
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}
     prefix = ""
@@ -45,9 +45,11 @@ def _locate_lines(text: str) -> dict[str, int]:
 
 
 class TomlTable:
-    """One table of a TOML file, from which fields are taken one by one; `finish` refuses the fields not taken."""
+    """One table of a TOML file; fields are taken one by one, and `finish` refuses those not taken."""
 
-    def __init__(self, data: dict[str, Any], path: str, file: str, lines: dict[str, int], error: type[TomlFileError]) -> None:
+    def __init__(
+        self, data: dict[str, Any], path: str, file: str, lines: dict[str, int], error: type[TomlFileError]
+    ) -> None:
         self._data = data
         self._path = path
         self._file = file
@@ -125,7 +127,7 @@ class TomlTable:
         return value
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """true or false."""
+        """A truth value."""
         value = self._take(name, default)
         if not isinstance(value, bool):
             self.fail(name, f"must be true or false, is {value!r}")
@@ -149,14 +151,14 @@ class TomlTable:
         ]
 
     def raw(self, name: str) -> dict[str, Any]:
-        """The sub-table `name` as it stands, for the part of the package that checks it itself; {} where absent."""
+        """The sub-table `name` as it stands, for a part that checks it itself; {} if absent."""
         value = self._take(name, {})
         if not isinstance(value, dict):
             self.fail(name, f"must be a table, is {value!r}")
         return value
 
     def intervals(self, name: str, known: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-        """A sub-table whose entries are [low, high] with low <= high, keys out of `known`; {} where absent."""
+        """A sub-table whose entries are [low, high] with low <= high, keys out of `known`; {} if absent."""
         if not self.has(name):
             return {}
         table = self.table(name)
@@ -178,7 +180,10 @@ class TomlTable:
         """Refuses what nobody asked for, with the nearest known name."""
         for name in self._data:
             if name not in self._known:
-                self.fail(name, f"unknown field{_suggestion(name, tuple(self._known))}; known here: {', '.join(self._known)}")
+                self.fail(
+                    name,
+                    f"unknown field{_suggestion(name, tuple(self._known))}; known here: {', '.join(self._known)}",
+                )
 
     def _join(self, name: str) -> str:
         return f"{self._path}.{name}" if self._path else name
