@@ -1,0 +1,1 @@
+"""Inverse dynamic models as CasADi graphs, and their evaluation."""
