@@ -29,7 +29,7 @@ PROPERTIES = (
     (21, "position_max", "PositionMax", AXIS, "position", -_POSITION_MAX, _POSITION_MAX, _POSITION_MAX, "disarmed", "highest command"),
     (22, "position_error_max", "PositionErrorMax", AXIS, "position", 1, _TORQUE_MAX, _TORQUE_MAX, "write", "limit of the position error"),
     (23, "position_error_delay", "PositionErrorDelay", AXIS, "cycles", 0, 31, 2, "disarmed", "cycles from the command to the position measured for it"),
-    (24, "stop_acceleration", "", AXIS, "acceleration", 1, _TORQUE_MAX, 2**20, "disarmed", "largest deceleration of a controlled stop"),
+    (24, "stop_acceleration", "", AXIS, "acceleration", 256, _TORQUE_MAX, 2**20, "disarmed", "largest deceleration of a controlled stop"),
     # Link
     (30, "heartbeat_timeout", "", BOARD, "cycles", 10, 1000000, 1000, "disarmed", "cycles without a heartbeat that stop an armed board"),
     # Drive: counts = position * mantissa / 2^shift and so on; the host computes them from the robot file
@@ -44,8 +44,8 @@ PROPERTIES = (
     (48, "feedback_shift", "", AXIS, "count", 15, 45, 15, "disarmed", ""),
     (49, "step_mantissa", "", AXIS, "count", 0, _TORQUE_MAX, 0, "disarmed", "position a cycle = velocity * mantissa / 2^shift"),
     (50, "step_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
-    (51, "jolt_mantissa", "", AXIS, "count", 0, _TORQUE_MAX, 0, "disarmed", "velocity a cycle = acceleration * mantissa / 2^shift"),
-    (52, "jolt_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
+    (51, "rate_mantissa", "", AXIS, "count", 0, _TORQUE_MAX, 0, "disarmed", "acceleration = change of velocity in a cycle * mantissa / 2^shift"),
+    (52, "rate_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
 )
 
 NUMBERS = {prop[1]: prop[0] for prop in PROPERTIES}
