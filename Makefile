@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest $(if $(filter 1,$(V)),-v,-q) $(PYTEST_OPTIONS)
 
 .PHONY: help
 help: ## this list
-	awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: setup-demo ## excite, capture, identify, write back and prove, on the virtual rig
@@ -50,6 +50,11 @@ emulators: ## MicroPython with 32-bit words, built from source (build/micropytho
 .PHONY: coverage
 coverage: setup ## line and branch coverage of the host's tests
 	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html
+
+# A benchmark prints one line of JSON: what was measured, how often, and ratios (to a peer, to a limit) rather than
+# times of one machine. tools/bench_link.py is `make bench-link`, and so on.
+bench-%: setup ## a benchmark, tools/bench_*.py: one line of JSON with ratios
+	$(BIN)/python tools/bench_$*.py
 
 .PHONY: clean
 clean: ## remove .venv, build and caches

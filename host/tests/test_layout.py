@@ -104,7 +104,8 @@ def idmkit_imports() -> Iterator[Import]:
 
 
 def complain(offences: list[str]) -> None:
-    assert not offences, "\n".join(["", *offences])
+    if offences:
+        pytest.fail("\n".join(offences), pytrace=False)
 
 
 def test_shared_knows_nobody() -> None:
