@@ -25,8 +25,8 @@ def micropython(words: int) -> str:
         path = ROOT / "build" / "micropython-unix32"
         assert path.exists(), f"{path} is missing: run make emulators"
         return str(path)
-    beside_python = Path(sys.executable).parent
-    found = shutil.which("micropython", path=f"{beside_python}{os.pathsep}{os.environ.get('PATH', '')}")
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    found = os.environ.get("IDMKIT_MICROPYTHON") or shutil.which("micropython", path=folders)
     assert found, "no micropython in the virtual environment or on PATH: run make setup"
     return found
 
