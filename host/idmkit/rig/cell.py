@@ -1,0 +1,99 @@
+"""Plant and drives on one bus, in granted time: everything of the virtual rig but threads, ports and processes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from idmkit.rig.bus import Bus
+from idmkit.rig.drive import Drive
+from idmkit.rig.plant import Plant
+from idmkit.rig.servo import Servo
+from idmkit.rig.slcan import Frame
+from idmkit.rig.spec import read_rig_spec
+from idmkit.robot import Robot
+
+POWER_OFF_S = 0.5
+"""How long a power cycle leaves the robot on its brakes."""
+
+
+class Cell:
+    """One robot with its drives. `cycle` counts the SYNCs answered; the same frames give the same bits."""
+
+    def __init__(self, robot: Robot, *, seed: int) -> None:
+        spec = read_rig_spec(robot)
+        self.plant = Plant(robot, spec)
+        self.cycle = 0
+        self._substeps = spec.substeps
+        self._power_off_cycles = round(POWER_OFF_S / robot.cycle_time_s)
+        self._contact_cycles: dict[int, int] = {}
+        self.drives = [
+            Drive(
+                axis,
+                index,
+                Servo(axis.drive, loops, self.plant.inertia(index)),
+                seed=seed,
+                cycle_time_s=robot.cycle_time_s,
+                release_brake=partial(self._release_brake, index),
+            )
+            for index, (axis, loops) in enumerate(zip(robot.axes, spec.axes, strict=True))
+        ]
+        self._servos = [drive.servo for drive in self.drives]
+        self.bus = Bus(self.drives)
+        self._sample()
+        self.bus.collect()  # the boot-up messages: a board that is switched on with its drives misses them
+
+    def _release_brake(self, index: int, released: bool) -> None:
+        self.plant.set_brake(index, not released)
+
+    def _sample(self) -> None:
+        for drive, position in zip(self.drives, self.plant.position.tolist(), strict=True):
+            drive.sample(position, self.cycle)
+
+    def _move(self) -> None:
+        """One cycle of physics with the loops closed at every substep."""
+        plant, servos = self.plant, self._servos
+        position, force = plant.position, plant.force
+        for _ in range(self._substeps):
+            for index, servo in enumerate(servos):
+                force[index] = servo.step(float(position[index]))
+            plant.step()
+
+    def answer_sync(self) -> list[Frame]:
+        """Lets one cycle pass and answers the waiting SYNC."""
+        self._move()
+        self.cycle += 1
+        if len(self.plant.contacts) > len(self._contact_cycles):
+            for index in self.plant.contacts:
+                self._contact_cycles.setdefault(index, self.cycle)
+        self._sample()
+        return self.bus.answer_sync()
+
+    def power_cycle(self) -> None:
+        """Drives off, the robot on its brakes for a while, drives on again; `cycle` does not count it."""
+        self.bus.sync_waiting = False
+        for drive in self.drives:
+            drive.reset()
+        self.bus.collect()
+        for _ in range(self._power_off_cycles):
+            self._move()
+        self._sample()
+
+    def place_wall(self, index: int, position: float | None) -> None:
+        """See Plant.place_wall."""
+        self._contact_cycles.pop(index, None)
+        self.plant.place_wall(index, position)
+
+    def contact_cycle(self, index: int) -> int | None:
+        """The value of `cycle` after the cycle in which axis `index` first touched its present wall."""
+        return self._contact_cycles.get(index)
+
+    def inject_fault(self, index: int, code: int) -> None:
+        """Trips the drive of axis `index` with error `code`; its emergency goes out with the next answers."""
+        self.drives[index].fault(code)
+
+    def silence(self, index: int, silent: bool) -> None:
+        """Cuts the drive of axis `index` off the bus, or connects it again. Cut off, it comes to rest by itself."""
+        drive = self.drives[index]
+        drive.silent = silent
+        if silent:
+            drive.connection_lost()

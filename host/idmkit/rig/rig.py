@@ -1,0 +1,198 @@
+"""The virtual rig as a whole: a port for the host, the firmware behind it, drives and a robot behind that."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from idmkit.errors import RigError
+from idmkit.rig import truth
+from idmkit.rig.cell import Cell
+from idmkit.rig.process import FirmwareProcess, find_firmware, find_micropython
+from idmkit.rig.slcan import Decoder, encode_all
+from idmkit.robot import Robot
+
+MODEL_FILE = "model.py"
+STALL_S = 30.0
+"""Wall time without a single cycle after which `advance` gives up."""
+_CHUNK = 65536
+
+
+class Rig:
+    """Runs the firmware against drives and a robot in granted time; a context manager that starts and closes it.
+
+    `port` is what a host opens. `folder` holds the board's store and its stderr (a temporary one by default).
+    `model_source` is a compiled model (a viper module) that the board finds as MODEL_FILE in its folder. `firmware`
+    is another main script than the project's. `clock` is "sync" (the board's time are the rig's SYNC answers) or
+    "timer". Same robot, seed and host commands at the same cycles: same bits.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        seed: int = 1,
+        folder: Path | None = None,
+        micropython: Path | None = None,
+        model_source: str | None = None,
+        firmware: Path | None = None,
+        clock: str = "sync",
+    ) -> None:
+        self._robot = robot
+        self._cell = Cell(robot, seed=seed)
+        self._temporary = tempfile.TemporaryDirectory(prefix="idmkit-rig-") if folder is None else None
+        self.folder = Path(self._temporary.name) if self._temporary else Path(folder or "")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if model_source is not None:
+            (self.folder / MODEL_FILE).write_text(model_source)
+        script, path = (firmware, [firmware.parent]) if firmware else find_firmware()
+        self._process = FirmwareProcess(micropython or find_micropython(), script, path, self.folder, clock)
+        self.port = self._process.port
+        self._change = threading.Condition()
+        self._granted = 0
+        self._closing = False
+        self._failure: str | None = None
+        self._thread: threading.Thread | None = None
+        self._wake_read, self._wake_write = os.pipe()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def cycle(self) -> int:
+        """SYNCs answered so far, over all restarts."""
+        return self._cell.cycle
+
+    def start(self) -> None:
+        """Switches the board on. It boots and sends its first SYNC without a grant."""
+        if self._thread is not None:
+            raise RigError("the rig runs already")
+        self._closing = False
+        self._failure = None
+        self._granted = 0
+        can = self._process.start()
+        self._thread = threading.Thread(target=self._serve, args=(can,), name="rig bus", daemon=True)
+        self._thread.start()
+
+    def _stop(self) -> None:
+        self._closing = True
+        if self._thread is not None:
+            os.write(self._wake_write, b"c")
+            self._thread.join()
+            self._thread = None
+        self._process.kill()
+
+    def restart(self) -> None:
+        """A power cycle of board and drives: the process is killed and started again on the same folder."""
+        self._stop()
+        self._cell.power_cycle()
+        self.start()
+
+    def close(self) -> None:
+        """Ends the firmware and gives everything back."""
+        if self._wake_read < 0:
+            return
+        self._stop()
+        self._process.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        self._wake_read = -1
+        if self._temporary:
+            self._temporary.cleanup()
+
+    def advance(self, cycles: int) -> None:
+        """Grants `cycles` and returns when the firmware has finished the last of them (its next SYNC has come)."""
+        if self._thread is None:
+            raise RigError("the rig is not running; call start() first")
+        with self._change:
+            self._granted += cycles
+            os.write(self._wake_write, b"g")
+            while self._failure is None and (self._granted or not self._cell.bus.sync_waiting):
+                before = self.cycle
+                if not self._change.wait(STALL_S) and self.cycle == before:
+                    self._granted = 0
+                    raise RigError(
+                        f"the firmware sent no SYNC for {STALL_S:.0f} s after cycle {before}; it "
+                        f"{self._process.last_words()}"
+                    )
+            if self._failure is not None:
+                raise RigError(self._failure)
+
+    def truth(self) -> dict[str, dict[str, float]]:
+        """Per axis what the plant was measured to have, see rig.truth.measure."""
+        with self._change:
+            return truth.measure(self._robot, self._cell.plant)
+
+    def place_wall(self, axis: int, position: float | None) -> None:
+        """Puts a wall in the way of `axis` (its number), touched at joint `position`; None takes it away."""
+        with self._change:
+            self._cell.place_wall(axis, position)
+
+    def contact_cycle(self, axis: int) -> int | None:
+        """The value of `cycle` after the cycle in which `axis` first touched its wall; None if it never did."""
+        with self._change:
+            return self._cell.contact_cycle(axis)
+
+    def inject_fault(self, axis: int, code: int) -> None:
+        """Trips the drive of `axis` with a CiA 402 error `code`."""
+        with self._change:
+            self._cell.inject_fault(axis, code)
+
+    def silence(self, axis: int, silent: bool = True) -> None:
+        """Cuts the drive of `axis` off the bus, or connects it again."""
+        with self._change:
+            self._cell.silence(axis, silent)
+
+    def _serve(self, can: socket.socket) -> None:
+        """The bus thread: frames at any time, SYNC answers inside a grant."""
+        with can:
+            try:
+                self._serve_until_closed(can)
+                return
+            except (ConnectionError, EOFError):
+                failure = f"the firmware's process {self._process.last_words()}"
+            except Exception as problem:  # noqa: BLE001 - whatever it is, who waits in advance() must hear of it
+                failure = f"the rig's bus thread failed: {problem!r}"
+        with self._change:
+            self._failure = failure
+            self._change.notify_all()
+
+    def _serve_until_closed(self, can: socket.socket) -> None:
+        poll = select.poll()
+        poll.register(can, select.POLLIN)
+        poll.register(self._wake_read, select.POLLIN)
+        decoder, cell, bus = Decoder(), self._cell, self._cell.bus
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if self._wake_read in ready:
+                os.read(self._wake_read, _CHUNK)
+            if self._closing:
+                return
+            frames = []
+            if can.fileno() in ready:
+                data = can.recv(_CHUNK)
+                if not data:
+                    raise EOFError
+                frames = decoder.feed(data)
+            with self._change:
+                answers = bus.receive(frames)
+                if bus.sync_waiting:
+                    if self._granted:
+                        self._granted -= 1
+                        answers += cell.answer_sync()
+                    else:
+                        self._change.notify_all()
+            if answers:
+                can.sendall(encode_all(answers))

@@ -1,0 +1,179 @@
+"""A CiA 402 master that nobody here wrote (canopen over python-can's SLCAN on a pty) works with the rig's drive."""
+
+import os
+import select
+import threading
+import tty
+
+import canopen
+import pytest
+from canopen.objectdictionary import ODArray, ODRecord, ODVariable
+from canopen.objectdictionary.datatypes import (
+    INTEGER8,
+    INTEGER16,
+    INTEGER32,
+    UNSIGNED8,
+    UNSIGNED16,
+    UNSIGNED32,
+    VISIBLE_STRING,
+)
+from canopen.profiles.p402 import BaseNode402
+
+from idmkit.rig.cell import Cell
+from idmkit.rig.slcan import Decoder, encode_all
+from idmkit.robot import load_robot
+
+NODE = 1
+
+
+class PtyBridge(threading.Thread):
+    """Serves a cell on a pty; every SYNC is answered as soon as it comes."""
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__(daemon=True)
+        self.cell = cell
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        self.port = os.ttyname(self._slave)
+        self._end_read, self._end_write = os.pipe()
+
+    def run(self) -> None:
+        decoder = Decoder()
+        while True:
+            ready = select.select([self._master, self._end_read], [], [])[0]
+            if self._end_read in ready:
+                break
+            answers = []
+            for frame in decoder.feed(os.read(self._master, 4096)):
+                answers += self.cell.bus.receive([frame])
+                if self.cell.bus.sync_waiting:
+                    answers += self.cell.answer_sync()
+            if answers:
+                os.write(self._master, encode_all(answers))
+
+    def close(self) -> None:
+        os.write(self._end_write, b".")
+        self.join()
+        for descriptor in (self._master, self._slave, self._end_read, self._end_write):
+            os.close(descriptor)
+
+
+def dictionary() -> canopen.ObjectDictionary:
+    """What a master knows about the drive: as an EDS file would say it."""
+    objects = canopen.ObjectDictionary()
+
+    def variable(name: str, index: int, kind: int, sub: int = 0) -> ODVariable:
+        entry = ODVariable(name, index, sub)
+        entry.data_type = kind
+        return entry
+
+    for name, index, kind in (
+        ("Device type", 0x1000, UNSIGNED32),
+        ("Error register", 0x1001, UNSIGNED8),
+        ("Device name", 0x1008, VISIBLE_STRING),
+        ("Heartbeat", 0x1017, UNSIGNED16),
+        ("Error code", 0x603F, UNSIGNED16),
+        ("Controlword", 0x6040, UNSIGNED16),
+        ("Statusword", 0x6041, UNSIGNED16),
+        ("Mode", 0x6060, INTEGER8),
+        ("Mode display", 0x6061, INTEGER8),
+        ("Position actual", 0x6064, INTEGER32),
+        ("Rated torque", 0x6076, UNSIGNED32),
+        ("Torque actual", 0x6077, INTEGER16),
+        ("Current actual", 0x6078, INTEGER16),
+        ("Target position", 0x607A, INTEGER32),
+        ("Torque offset", 0x60B2, INTEGER16),
+        ("Supported modes", 0x6502, UNSIGNED32),
+    ):
+        objects.add_object(variable(name, index, kind))
+    for name, base in (("RPDO", 0x1400), ("TPDO", 0x1800)):
+        record = ODRecord(f"{name} communication", base)
+        for sub, kind in ((0, UNSIGNED8), (1, UNSIGNED32), (2, UNSIGNED8)):
+            record.add_member(variable(f"{name} communication {sub}", base, kind, sub))
+        objects.add_object(record)
+        mapping = ODArray(f"{name} mapping", base + 0x200)
+        for sub in range(9):
+            kind = UNSIGNED32 if sub else UNSIGNED8
+            mapping.add_member(variable(f"{name} mapping {sub}", base + 0x200, kind, sub))
+        objects.add_object(mapping)
+    return objects
+
+
+@pytest.fixture
+def master():
+    cell = Cell(load_robot("crank"), seed=1)
+    bridge = PtyBridge(cell)
+    bridge.start()
+    network = canopen.Network()
+    network.NOTIFIER_CYCLE = 0.05  # how long disconnecting may take
+    network.connect(interface="slcan", channel=bridge.port, sleep_after_open=0, bitrate=1_000_000)
+    node = BaseNode402(NODE, dictionary())
+    network.add_node(node)
+    yield cell, network, node
+    network.sync.stop()
+    network.disconnect()
+    bridge.close()
+
+
+def test_canopens_402_master_enables_the_drive_and_reads_its_position(master):
+    cell, network, node = master
+    node.nmt.state = "PRE-OPERATIONAL"
+    node.setup_402_state_machine()
+    node.sdo["Mode"].raw = 8
+    node.rpdo[1]["Target position"].raw = node.sdo["Position actual"].raw
+    node.nmt.state = "OPERATIONAL"
+    network.sync.start(0.005)
+    node.rpdo[1].start(0.01)
+    node.state = "READY TO SWITCH ON"
+    node.state = "SWITCHED ON"
+    node.state = "OPERATION ENABLED"
+    assert node.state == "OPERATION ENABLED"
+    position = node.sdo["Position actual"].raw
+    assert position == node.tpdo[1]["Position actual"].raw
+    counts = cell.plant.position[0] * load_robot("crank").axes[0].drive.counts_per_unit
+    assert abs(position - counts) <= 1
+    node.rpdo[1].stop()
+
+
+def test_canopen_reads_a_text_in_segments_and_gets_abort_codes(master):
+    _cell, _network, node = master
+    assert node.sdo["Device name"].raw == "idmkit virtual servo drive"
+    assert node.sdo["Rated torque"].raw == 1270
+    with pytest.raises(canopen.SdoAbortedError) as refused:
+        node.sdo.upload(0x2000, 0)
+    assert refused.value.code == 0x06020000
+    with pytest.raises(canopen.SdoAbortedError) as refused:
+        node.sdo.download(0x6041, 0, b"\0\0")
+    assert refused.value.code == 0x06010002
+    with pytest.raises(canopen.SdoAbortedError) as refused:
+        node.sdo.download(0x607A, 0, b"\0\0")
+    assert refused.value.code == 0x06070010
+
+
+def test_canopen_changes_the_mapping_and_the_drive_sends_it(master):
+    _cell, network, node = master
+    node.nmt.state = "PRE-OPERATIONAL"
+    node.tpdo.read()
+    node.tpdo[1].clear()
+    for name in ("Statusword", "Torque actual", "Position actual"):
+        node.tpdo[1].add_variable(name)
+    node.tpdo[1].save()
+    node.nmt.state = "OPERATIONAL"
+    arrived = threading.Event()
+    node.tpdo[1].add_callback(lambda _message: arrived.set())
+    network.sync.transmit()
+    assert arrived.wait(10)
+    assert [variable.name for variable in node.tpdo[1]] == ["Statusword", "Torque actual", "Position actual"]
+    assert node.tpdo[1]["Statusword"].raw == node.sdo["Statusword"].raw
+
+
+def test_an_emergency_reaches_the_master(master):
+    cell, network, node = master
+    node.nmt.state = "OPERATIONAL"
+    codes, arrived = [], threading.Event()
+    node.emcy.add_callback(lambda emergency: (codes.append(emergency.code), arrived.set()))
+    cell.inject_fault(0, 0x3210)
+    network.sync.transmit()
+    assert arrived.wait(10)
+    assert codes == [0x3210]
+    assert node.sdo["Error code"].raw == 0x3210
