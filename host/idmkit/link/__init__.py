@@ -1,0 +1,1 @@
+"""The link to a board: the only part of the package that opens a port. `idmkit.link.client.Board` is its door."""

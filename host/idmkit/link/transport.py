@@ -1,0 +1,71 @@
+"""Ports: opened here and nowhere else, by pyserial's URLs (/dev/ttyACM0, COM3, socket://host:port, rfc2217://...).
+
+Frames are binary, so the port is raw; pyserial sees to that on terminals and on pseudo-terminals.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Protocol
+
+import serial
+
+from idmkit.errors import LinkError
+
+BAUD_RATE = 921_600
+"""For boards behind a real UART; USB and pseudo-terminals ignore it."""
+READ_WAIT_S = 0.05
+WRITE_WAIT_S = 1.0
+
+
+class Port(Protocol):
+    """The part of pyserial's object that the link uses; a test's scripted port has it, too."""
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read at once."""
+
+    def read(self, size: int = 1, /) -> bytes:
+        """Up to `size` bytes, fewer after READ_WAIT_S; raises OSError when the port is gone."""
+
+    def write(self, data: bytes, /) -> int | None:
+        """Writes all of `data`; raises OSError when the port is gone or does not take it."""
+
+    def close(self) -> None:
+        """Gives the port back."""
+
+
+def open_port(url: str, *, dtr: bool = True) -> Port:
+    """Opens a port for one process alone; raises LinkError with the reason and the next step.
+
+    `dtr` is the level of DTR from the first moment on: a USB serial port of MicroPython sends only while DTR is
+    set, so it is set unless a bench's wiring (DTR at the reset pin) forbids it. RTS stays low, which keeps boards
+    with a reset circuit at DTR and RTS running.
+    """
+    try:
+        port = serial.serial_for_url(
+            url, baudrate=BAUD_RATE, timeout=READ_WAIT_S, write_timeout=WRITE_WAIT_S, do_not_open=True
+        )
+        if os.name == "posix":
+            port.exclusive = True
+        port.dtr = dtr
+        port.rts = False
+        port.open()
+    except (OSError, ValueError) as error:
+        raise LinkError(_why_not(url, error)) from error
+    return port
+
+
+def _why_not(url: str, error: Exception) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        return f"There is no port {url}. Plug the board in, and see `python -m serial.tools.list_ports` for its name."
+    if number in (errno.EAGAIN, errno.EBUSY):
+        return f"The port {url} is in use. Close the other program that talks to the board (monitor, REPL, idm)."
+    if number in (errno.EACCES, errno.EPERM):
+        return (
+            f"No permission to open {url}. Join the group that owns it (often `sudo usermod -aG dialout $USER`), "
+            f"then log in again."
+        )
+    return f"The port {url} cannot be opened: {error}. Check its name and cable."
