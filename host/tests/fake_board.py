@@ -46,7 +46,7 @@ class FakeBoard:
         self.arming_ends_in = "holding"
         self.values = properties.defaults(axes)
         self.position = [0] * axes
-        self.images = {name: b"" for name in messages.IMAGES}
+        self.images = dict.fromkeys(messages.IMAGES, b"")
         self.counts = dict.fromkeys((field[0] for field in messages._BY_NAME["statistics_answer"][4]), 0)
         self.executed: list[str] = []
         """Every command that was carried out, repeats left out."""
@@ -247,8 +247,8 @@ class FakeBoard:
         return {"count": count, "fault": self.fault, "axis": 0} | numbers
 
     def _read_trace(self, fields: Fields) -> Fields:
-        row = {name: (fields["sample"],) * self.axes for name in (
-            "position_command", "position_feedback", "torque_command", "torque_feedback")}  # fmt: skip
+        names = ("position_command", "position_feedback", "torque_command", "torque_feedback")
+        row = dict.fromkeys(names, (fields["sample"],) * self.axes)
         return {"samples": 5 if self.fault else 0, "cycle": self.cycle - 5 + fields["sample"]} | row
 
     # Capture

@@ -44,7 +44,7 @@ def pack(codec: "type[PlainCodec]", kind: int, sequence: int, payload: bytes) ->
     else:
         body += codec.crc16(body).to_bytes(2, "little")
     if len(body) > MAX_FRAME:
-        raise FrameError("oversize", "a frame of %d bytes is longer than the %d the wire allows" % (len(body), MAX_FRAME))
+        raise FrameError("oversize", "a frame of %d bytes, the wire allows %d" % (len(body), MAX_FRAME))
     return codec.encode(body) + b"\x00"
 
 

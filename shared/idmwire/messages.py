@@ -159,7 +159,7 @@ MESSAGES = (
     # Telemetry: no answer to either of these two.
     (0x33, "capture_received", TO_BOARD, 16, (("block", "I", 1, "all before this one have arrived"),)),
     (0xF0, "capture_block", TO_HOST, 16, (
-        ("block", "I", 1, "number"), ("first_cycle", "I", 1, "cycle of the first sample"), ("samples", "s", REST, "int32 each, channel after channel"))),
+        ("block", "I", 1, "number"), ("first_cycle", "I", 1, "cycle of the first sample"), ("samples", "s", REST, "int32 each, sample after sample, in each the channels in their order"))),
     (0x40, "read_fault", TO_BOARD, 16, (("index", "B", 1, "0 the newest"),)),
     (0xC0, "read_fault_answer", TO_HOST, 16, (
         ("count", "B", 1, "faults held"),
@@ -186,6 +186,9 @@ MESSAGES = (
 
 _BY_CODE = {message[0]: message for message in MESSAGES}
 _BY_NAME = {message[1]: message for message in MESSAGES}
+
+# What the integer types hold.
+_RANGES = {"B": (0, 255), "H": (0, 65535), "I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1)}
 
 REFUSED = _REFUSED
 CODES = {message[1]: message[0] for message in MESSAGES}
@@ -228,11 +231,21 @@ def offset(name: str, field: str, n_axes: int) -> int:
     raise ValueError("message %s has no field %s" % (name, field))
 
 
+def _check_fits(kind: str, value: object, name: str, field: str) -> None:
+    if kind in _RANGES:
+        low, high = _RANGES[kind]
+        fits = isinstance(value, int) and low <= value <= high
+    else:
+        fits = isinstance(value, bytes) and len(value) <= _size(kind)
+    if not fits:
+        raise ValueError("field %s of %s cannot hold %r" % (field, name, value))
+
+
 def pack_payload(name: str, n_axes: int, values: "dict[str, object]") -> bytes:
     """The payload of message `name`; a field over axes takes a sequence of n_axes integers.
 
-    Raises ValueError for a missing or surplus field or a wrong number of axes, and for an
-    integer that its type cannot hold (a MicroPython would cut it silently, so range-check first).
+    Raises ValueError for a missing or surplus field, a wrong number of axes, and for what a
+    field cannot hold (struct would cut long bytes, and on MicroPython integers, too).
     """
     fields = _BY_NAME[name][4]
     surplus = [key for key in values if key not in [field[0] for field in fields]]
@@ -250,8 +263,10 @@ def pack_payload(name: str, n_axes: int, values: "dict[str, object]") -> bytes:
             if len(numbers) != n_axes:
                 raise ValueError("field %s of %s has %d values for %d axes" % (field_name, name, len(numbers), n_axes))
             for number in numbers:
+                _check_fits(kind, number, name, field_name)
                 out += struct.pack("<" + kind, number)
         else:
+            _check_fits(kind, value, name, field_name)
             out += struct.pack("<" + kind, value)
     return out
 

@@ -40,7 +40,8 @@ def to_counts(value: float, quantity: str) -> int:
     counts = round(value * 2.0 ** -SCALES[quantity][0])
     limit = INT32_MAX if quantity == "position" else SMALL_MAX
     if counts > limit or counts < -limit:
-        raise ValueError("%s of %g is outside the wire's range of +-%g" % (quantity, value, limit * 2.0 ** SCALES[quantity][0]))
+        reach = limit * 2.0 ** SCALES[quantity][0]
+        raise ValueError("%s of %g is outside the wire's range of +-%g" % (quantity, value, reach))
     return counts
 
 
