@@ -8,23 +8,17 @@ import sys
 from array import array
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 import pytest
+from compiled_models import MODELS, model
 
-from idmkit.dynamics.axes import axes_graph
-from idmkit.dynamics.graph import Graph, Parameter
-from idmkit.fixedpoint import Emulator, Limits, compile_program, emit_viper, robot_limits
-from idmkit.fixedpoint.program import Code
-from idmkit.fixedpoint.ranges import Interval
+from idmkit.fixedpoint import Emulator, emit_viper
 from idmkit.fixedpoint.report import corner_states, input_counts
-from idmkit.robot import load_robot
 
 ROOT = Path(__file__).parents[2]
 WORDS = (64, pytest.param(32, marks=pytest.mark.words32))
 ARCHITECTURES = ("armv6m", "armv7m", "x64", "x86")
 INT32 = (-(2**31), 2**31 - 1)
-MODELS = ("crank", "slide", "axes", "arm")
 
 RUN = """
 import sys
@@ -56,49 +50,6 @@ def micropython(words):
         assert path.exists(), f"{path} is missing: run make emulators"
         return str(path)
     return os.environ.get("IDMKIT_MICROPYTHON") or tool("micropython")
-
-
-def arm():
-    """Two axes that use all there is: sums of angles with an offset, a spring on a joint, powers, big numbers."""
-    q, qd, qdd, d = (ca.SX.sym(name, 2) for name in ("q", "qd", "qdd", "d"))
-    theta = ca.SX.sym("theta", 4)
-    a, b, spring, fc = (theta[k] for k in range(4))
-    s, c = ca.sin(q[1] - 0.3), ca.cos(q[0] + 2 * q[1] + ca.pi / 2)
-    tau = ca.vertcat(
-        (a + 2 * b * c) * qdd[0] + (b * s) * (qd[0] + qd[1]) ** 2 + 1234.5 * c + fc * d[0],
-        b * c * qdd[0] - 0.001 * a * qdd[1] - b * s * qd[0] ** 2 + spring * (q[1] - 0.2) - 3 * d[1],
-    )
-    names = ("a", "b", "spring", "fc")
-    parameters = tuple(Parameter(name, "1", "model") for name in names)
-    graph = Graph(("one", "two"), (True, True), parameters, q, qd, qdd, d, theta, tau)
-    box = [3.0, 2.0, 20.0, 15.0, 400.0, 300.0, 1.0, 1.0]
-    ranges = (Interval(0, 9), Interval(-4, 7), Interval(0, 0.5), Interval(0, 100))
-    return graph, Limits(tuple(Interval(-v, v) for v in box), ranges, (300.0, 60.0))
-
-
-def all_axes():
-    graph = axes_graph(
-        [
-            ("r1", "revolute", 1),
-            ("r2", "revolute", 2),
-            ("r3", "revolute", 3),
-            ("l1", "prismatic", 1),
-            ("l2", "prismatic", 2),
-        ]
-    )
-    inputs = [Interval(-v, v) for v in (4.0, 30.0, 200.0, 1.0) for _ in range(5)]
-    ranges = tuple(Interval(0, {"payload": 0.5, "friction": 2.0}.get(p.kind, 3.0)) for p in graph.parameters)
-    return graph, Limits(tuple(inputs), ranges, (50.0,) * 5)
-
-
-def model(name):
-    if name in ("arm", "axes"):
-        graph, limits = arm() if name == "arm" else all_axes()
-    else:
-        robot = load_robot(name)
-        graph = axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes])
-        limits = robot_limits(robot, graph)
-    return compile_program(graph, limits), limits
 
 
 def boundary_states(program, limits, count=10_000, seed=5):
@@ -140,13 +91,6 @@ def test_viper_and_emulator_agree_to_the_bit(name, words, tmp_path):
         assert int(done.stdout) == program.hash
         y = np.fromfile(tmp_path / "y.bin", dtype=np.int32).reshape(-1, program.n_axes + 1)
         np.testing.assert_array_equal(y, Emulator(program).run(x, p))
-
-
-def test_arm_uses_every_kind_of_instruction():
-    program, _ = model("arm")
-    unused = {code for code in Code if program.count(code) == 0}
-    assert unused <= {Code.NEG}
-    assert len(program.axes) < program.saturated
 
 
 @pytest.mark.parametrize("name", MODELS)

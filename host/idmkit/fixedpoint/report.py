@@ -17,6 +17,8 @@ from idmkit.fixedpoint.scaling import INPUT_EXPONENTS, TORQUE_EXPONENT
 _CORNERS = 1024
 _CLIMBERS = 64
 _CLIMBS = 60
+SATURATED = -1.0
+"""Stands for the error of a state that the program does not compute but limits."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,10 +48,15 @@ class AxisError:
 
 @dataclass(frozen=True)
 class ErrorReport:
-    """Errors an axis, and what the compiler proved. `states`: how many were compared, the search's included."""
+    """Errors an axis, and what the compiler proved.
+
+    `states`: how many were tried, the search's included; in `saturated_states` of them a value was limited, so
+    they are counted and not compared.
+    """
 
     axes: tuple[AxisError, ...]
     states: int
+    saturated_states: int
     parameter_sets: int
     proved: int
     saturated: int
@@ -59,7 +66,8 @@ class ErrorReport:
     def text(self) -> str:
         """A table, ready to print."""
         lines = [
-            f"{self.states} states, {self.parameter_sets} sets of parameters; {self.proved} values proved in range, "
+            f"{self.states} states ({self.saturated_states} saturated), {self.parameter_sets} sets of parameters; "
+            f"{self.proved} values proved in range, "
             f"{self.saturated} limited and counted; {self.instructions} instructions, "
             f"{self.multiplications} multiplications",
             f"{'axis':<12}{'largest':>12}{'rms':>12}{'proved':>12}   {'largest':>9}{'proved':>9}  of peak torque",
@@ -84,26 +92,18 @@ def error_report(
     low, high = input_counts(program, limits)
     x = np.concatenate([rng.integers(low, high + 1, (states, len(low))), corner_states(low, high, rng)])
     thetas = _parameter_sets(limits, draws, rng)
-    squares = np.zeros(program.n_axes)
-    worst = np.full(program.n_axes, -1.0)
-    worst_set = [0] * program.n_axes
-    climbers = [x[:_CLIMBERS]] * program.n_axes
-    for k, theta in enumerate(thetas):
-        errors = torque_errors(program, x, theta)
-        squares += np.mean(errors[:states] ** 2, axis=0)
-        for axis in np.flatnonzero(errors.max(axis=0) > worst).tolist():
-            worst[axis], worst_set[axis] = errors[:, axis].max(), k
-            climbers[axis] = x[np.argsort(errors[:, axis])[-_CLIMBERS:]]
+    tally = _Tally(program.n_axes, x)
+    for theta in thetas:
+        tally.add(x, theta, torque_errors(program, x, theta), states)
     axes = []
     for axis, name in enumerate(program.axes):
-        state, found = _climb(program, axis, climbers[axis], thetas[worst_set[axis]], (low, high), rng)
-        rms = math.sqrt(squares[axis] / len(thetas))
-        axes.append(
-            AxisError(name, found, rms, program.error_bounds[axis], limits.peak_torque[axis], tuple(state.tolist()))
-        )
+        state, found = _climb(program, axis, tally.climbers[axis], tally.theta[axis], (low, high), rng)
+        bound, peak = program.error_bounds[axis], limits.peak_torque[axis]
+        axes.append(AxisError(name, found, tally.rms[axis], bound, peak, tuple(state.tolist())))
     return ErrorReport(
         axes=tuple(axes),
         states=len(x) * len(thetas) + program.n_axes * _CLIMBERS * _CLIMBS,
+        saturated_states=tally.saturated,
         parameter_sets=len(thetas),
         proved=program.proved,
         saturated=program.saturated,
@@ -113,12 +113,17 @@ def error_report(
 
 
 def torque_errors(program: Program, x: Ints, theta: Floats) -> Floats:
-    """|program - float64| [S, n], Nm or N, at wire integers x [S, 4n] and real parameters theta [p]."""
+    """|program - float64| [S, n], Nm or N, at wire integers x [S, 4n] and real parameters theta [p].
+
+    SATURATED where the program limited a value: the two must differ there.
+    """
     keys = [parameter.key for parameter in program.parameters]
     p = program.mantissas(dict(zip(keys, theta.tolist(), strict=True)))
-    torque = Emulator(program).run(x, p)[:, :-1] * 2.0**TORQUE_EXPONENT
+    y = Emulator(program).run(x, p)
+    torque = y[:, :-1] * 2.0**TORQUE_EXPONENT
     scale = np.repeat([2.0**exponent for exponent in INPUT_EXPONENTS], program.n_axes)
     difference: Floats = np.abs(torque - program.formula.evaluate(x * scale, theta))
+    difference[y[:, -1] > 0] = SATURATED
     return difference
 
 
@@ -142,6 +147,34 @@ def corner_states(low: Ints, high: Ints, rng: np.random.Generator) -> Ints:
         picks = rng.integers(0, 3, (_CORNERS, len(low)))
     corners: Ints = np.take_along_axis(levels, picks, axis=0)
     return corners
+
+
+class _Tally:
+    """Errors over all sets of parameters: rms of the random states, and per axis where to climb from."""
+
+    def __init__(self, n_axes: int, x: Ints) -> None:
+        self.saturated = 0
+        self.climbers = [x[:_CLIMBERS]] * n_axes
+        self.theta = [np.empty(0)] * n_axes
+        self._worst = np.full(n_axes, -math.inf)
+        self._squares = np.zeros(n_axes)
+        self._compared = 0
+
+    @property
+    def rms(self) -> list[float]:
+        """Root of the mean square error of each axis."""
+        return [math.sqrt(square / max(self._compared, 1)) for square in self._squares.tolist()]
+
+    def add(self, x: Ints, theta: Floats, errors: Floats, random: int) -> None:
+        """Takes the errors [S, n] of one set of parameters; the first `random` states are random ones."""
+        limited = errors[:, 0] == SATURATED
+        self.saturated += int(limited.sum())
+        self._compared += int((~limited[:random]).sum())
+        self._squares += np.sum(errors[:random][~limited[:random]] ** 2, axis=0)
+        for axis, error in enumerate(errors.max(axis=0)):
+            if error > self._worst[axis]:
+                self._worst[axis], self.theta[axis] = error, theta
+                self.climbers[axis] = x[np.argsort(errors[:, axis])[-_CLIMBERS:]]
 
 
 def _parameter_sets(limits: Limits, draws: int, rng: np.random.Generator) -> list[Floats]:
