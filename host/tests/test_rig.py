@@ -123,6 +123,12 @@ def test_a_firmware_that_dies_is_reported_with_its_last_words(tmp_path):
         assert rig.cycle == 3
 
 
+def test_a_firmware_that_never_syncs_is_given_up(monkeypatch):
+    monkeypatch.setattr("idmkit.rig.rig.STALL_S", 0.3)
+    with rig_of(script="mute.py") as rig, pytest.raises(RigError, match=r"no SYNC for 0.3 s.*is still running"):
+        rig.advance(1)
+
+
 def test_a_rig_that_is_not_running_says_so():
     rig = rig_of()
     with pytest.raises(RigError, match="start"):

@@ -17,8 +17,8 @@ MICROPYTHON_VARIABLE = "IDMKIT_MICROPYTHON"
 HEAP = "1M"
 STDERR_FILE = "firmware.stderr"
 _TAIL = 2000
-_PATIENCE_S = 5.0
-"""How long a dying process may take to be gone."""
+DYING_S = 5.0
+"""How long a process whose CAN stream has ended may take to be gone."""
 
 
 def find_micropython() -> Path:
@@ -105,14 +105,14 @@ class FirmwareProcess:
             self._process.wait()
             self._process = None
 
-    def last_words(self) -> str:
-        """How the process ended and the tail of what it wrote to stderr."""
-        ended = "is still running"
+    def last_words(self, wait_s: float) -> str:
+        """How the process ended, given `wait_s` to do so, and the tail of what it wrote to stderr."""
+        ended = "is not running"
         if self._process is not None:
             try:
-                ended = f"ended with exit code {self._process.wait(_PATIENCE_S)}"
+                ended = f"ended with exit code {self._process.wait(wait_s)}"
             except subprocess.TimeoutExpired:
-                ended = "closed its CAN stream but is still running"
+                ended = "is still running"
         file = self._folder / STDERR_FILE
         text = file.read_bytes()[-_TAIL:].decode(errors="replace").strip() if file.exists() else ""
         return f"{ended}; stderr: {text or 'empty'}"

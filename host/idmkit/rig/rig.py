@@ -14,7 +14,7 @@ from typing import Self
 from idmkit.errors import RigError
 from idmkit.rig import truth
 from idmkit.rig.cell import Cell
-from idmkit.rig.process import FirmwareProcess, find_firmware, find_micropython
+from idmkit.rig.process import DYING_S, FirmwareProcess, find_firmware, find_micropython
 from idmkit.rig.slcan import Decoder, encode_all
 from idmkit.robot import Robot
 
@@ -124,8 +124,8 @@ class Rig:
                 if not self._change.wait(STALL_S) and self.cycle == before:
                     self._granted = 0
                     raise RigError(
-                        f"the firmware sent no SYNC for {STALL_S:.0f} s after cycle {before}; it "
-                        f"{self._process.last_words()}"
+                        f"the firmware sent no SYNC for {STALL_S:g} s after cycle {before}; its process "
+                        f"{self._process.last_words(0)}"
                     )
             if self._failure is not None:
                 raise RigError(self._failure)
@@ -162,7 +162,7 @@ class Rig:
                 self._serve_until_closed(can)
                 return
             except (ConnectionError, EOFError):
-                failure = f"the firmware's process {self._process.last_words()}"
+                failure = f"the firmware's CAN stream ended; its process {self._process.last_words(DYING_S)}"
             except Exception as problem:  # noqa: BLE001 - whatever it is, who waits in advance() must hear of it
                 failure = f"the rig's bus thread failed: {problem!r}"
         with self._change:

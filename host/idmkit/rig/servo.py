@@ -4,6 +4,11 @@ Bus set-points -> buffer -> cubic interpolation -> position loop (P) -> speed lo
 period of computation -> current lag -> motor. Speed feed-forward passes the same difference and the same filter as
 the measured speed, or the mismatch would show as position error. Positions are encoder counts, torques are
 motor-side Nm. Plain floats and slots: this runs four times a millisecond and axis.
+
+Delays that follow from this: the target that comes with SYNC k is due at the sample of SYNC k + 2 +
+`setpoint_buffer_cycles` (the cubic needs two more set-points); a torque offset acts at once and, held for a cycle,
+is centred half a cycle + 0.76 ms after its SYNC (computation 0.25, current 0.51). At a 1 ms cycle the offset that
+belongs to a target is best sent 2.74 cycles after it.
 """
 
 from __future__ import annotations
