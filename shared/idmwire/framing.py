@@ -86,7 +86,7 @@ class Splitter:
 
     def feed(self, data: bytes) -> "list[bytes]":
         """The frames that `data` completes, without their zeros, empty ones left out."""
-        frames = []
+        frames: "list[bytes]" = []
         start = 0
         while True:
             end = data.find(b"\x00", start)

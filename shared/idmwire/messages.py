@@ -275,7 +275,7 @@ def unpack_payload(name: str, n_axes: int, payload: bytes) -> "dict[str, object]
     """The fields of a payload, axes as tuples of integers, REST as bytes; raises ValueError on a wrong length."""
     fields = _BY_NAME[name][4]
     smallest = payload_size(name, n_axes)
-    open_ended = bool(fields) and fields[-1][2] == REST
+    open_ended = REST in [field[2] for field in fields]
     if len(payload) < smallest or (len(payload) > smallest and not open_ended):
         raise ValueError("a payload of %d bytes is no %s for %d axes (%d bytes)" % (len(payload), name, n_axes, smallest))
     values: "dict[str, object]" = {}

@@ -1,0 +1,137 @@
+"""Writes the golden vectors anew: python shared/tests/make_golden.py
+
+They are made with the `cobs` package and the standard library's checksums, so that they are no echo of idmwire's own
+codec. What changes in golden/ when a registry changes is what changes on the wire: read the diff before committing it.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from binascii import crc_hqx
+from pathlib import Path
+from typing import Any
+
+from cobs import cobs
+
+from idmwire import image, messages, properties, schema
+
+GOLDEN = Path(__file__).parent / "golden"
+AXES = 2
+
+
+def block(size: int, zeros: tuple[int, ...] = ()) -> bytes:
+    """`size` bytes that count 1 to 255 again and again, with zeros in the places `zeros`."""
+    data = bytearray(1 + k % 255 for k in range(size))
+    for place in zeros:
+        data[place] = 0
+    return bytes(data)
+
+
+def cobs_vectors() -> dict[str, Any]:
+    """Valid ones round the borders of a block of 254 bytes, and bytes that are no encoding."""
+    data = [b"", b"\0", b"\0\0", b"\1", b"\1\0", b"\0\1", b"\xff", b"\x11\x22\x00\x33", bytes(300), b"123456789"]
+    for size in (253, 254, 255, 256, 507, 508, 509, 510):
+        data += [block(size), block(size, (size - 1,)), block(size, (0,)), block(size, (size // 2,))]
+    data.append(block(560, (253, 254, 255, 508)))
+    invalid = ["00", "0100", "02", "0511223300", "ff0102", "0311000211"]
+    valid = [{"data": d.hex(), "encoded": cobs.encode(d).hex()} for d in data]
+    return {"valid": valid, "invalid": invalid}
+
+
+def crc_vectors() -> list[dict[str, str]]:
+    data = [b"", b"\0", b"\xff", b"123456789", bytes(range(256)), block(560)]
+    return [{"data": d.hex(), "crc16": f"{crc_hqx(d, 0xFFFF):04x}", "crc32": f"{zlib.crc32(d):08x}"} for d in data]
+
+
+def sample_value(kind: str, index: int) -> int | bytes:
+    """A value for a field: large, of both signs where the type has them, different from field to field."""
+    if kind == "s":
+        return bytes(range(index, index + 16))
+    if kind.endswith("s"):
+        return b"idmkit-board-001"[: int(kind[:-1])]
+    low, high = {"B": (0, 255), "H": (0, 65535), "I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1)}[kind]
+    return low + (index + 1) * 0x9E3779B97F4A7C15 % (high - low + 1)
+
+
+def sample_fields(fields: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for index, (name, kind, count, _) in enumerate(fields):
+        if count == messages.AXES:
+            values[name] = [sample_value(kind, index + 7 * axis) for axis in range(AXES)]
+        else:
+            values[name] = sample_value(kind, index)
+    return values
+
+
+def example_fields() -> dict[str, dict[str, Any]]:
+    """Values that mean something, for the examples of docs/protocol.md."""
+    quarter, turn = 2**22, 2**24
+    return {
+        "hello": {"major": 1, "minor": 0},
+        "read_property": {"property": properties.NUMBERS["torque_threshold"], "axis": 0},
+        "read_property_answer": {"property": properties.NUMBERS["torque_threshold"], "axis": 0, "value": 30 << 16},
+        "write_property": {"property": properties.NUMBERS["torque_threshold"], "axis": 1, "value": 12 << 16},
+        "move": {
+            "start_cycle": 5000, "cycles": 1000, "start": [0, turn], "distance": [quarter, -quarter],
+            # A quarter turn in a second is pi/2 rad/s.
+            "velocity": [1647099, -1647099], "acceleration": [25736, -25736],
+        },
+        "capture": {"start_cycle": 0, "samples": 60000, "every": 1, "channels": bytes((0, 0, 6, 0, 5, 0, 7, 0))},
+        "capture_block": {"block": 7, "first_cycle": 1234, "samples": struct.pack("<4i", 1, -1, 2**24, -(2**24))},
+        "refused": {"message": messages.CODES["move"], "reason": messages.REFUSAL_NUMBERS["stale_start"]},
+    }  # fmt: skip
+
+
+def frame(name: str, sequence: int, values: dict[str, Any]) -> dict[str, Any]:
+    code, _, _, bits, fields = next(message for message in messages.MESSAGES if message[1] == name)
+    body = struct.pack("<BB", code, sequence)
+    for field, kind, count, _ in fields:
+        if count == messages.AXES:
+            body += struct.pack(f"<{AXES}{kind}", *values[field])
+        else:
+            body += values[field] if count == messages.REST else struct.pack("<" + kind, values[field])
+    body += struct.pack("<I", zlib.crc32(body)) if bits == 32 else struct.pack("<H", crc_hqx(body, 0xFFFF))
+    shown = {key: value.hex() if isinstance(value, bytes) else value for key, value in values.items()}
+    return {"name": name, "sequence": sequence, "fields": shown, "wire": (cobs.encode(body) + b"\0").hex()}
+
+
+def frames() -> dict[str, Any]:
+    rows = []
+    examples = example_fields()
+    for number, (_, name, _, _, fields) in enumerate(messages.MESSAGES):
+        rows.append(frame(name, 255 - number, examples.get(name) or sample_fields(fields)))
+    return {"axes": AXES, "frames": rows}
+
+
+def images() -> list[dict[str, Any]]:
+    rows = []
+    for axes, mantissas in ((1, ()), (2, (2**30 - 1, -(2**30), 0, 12345))):
+        values = properties.defaults(axes)
+        values[0], values[-1] = 3, 45
+        engineering = tuple(0.1 * k - 1.5 for k in range(len(mantissas)))
+        packed = image.ParameterImage("crank" * axes, 1000, axes, values, 0x12345678, mantissas, engineering, 41 + axes)
+        body = struct.pack(
+            "<IHHIIII16s5bBH", 0x504D4449, 1, len(packed.pack()), schema.SCHEMA_HASH, 0x12345678, 41 + axes, 1000,
+            b"crank" * axes, -24, -20, -14, -16, -15, axes, len(mantissas))  # fmt: skip
+        body += struct.pack(f"<{len(values)}i", *values)
+        body += struct.pack(f"<{len(mantissas)}i{len(mantissas)}d", *mantissas, *engineering)
+        rows.append({
+            "robot": "crank" * axes, "axes": axes, "cycle_time_us": 1000, "program_hash": 0x12345678,
+            "generation": 41 + axes, "values": values, "mantissas": mantissas, "engineering": engineering,
+            "image": (body + struct.pack("<I", zlib.crc32(body))).hex(),
+        })  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    for name, content in (
+        ("cobs", cobs_vectors()), ("crc", crc_vectors()), ("frames", frames()), ("images", images()),
+    ):  # fmt: skip
+        (GOLDEN / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (GOLDEN / "schema.txt").write_text(schema.canonical(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
