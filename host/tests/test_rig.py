@@ -123,6 +123,19 @@ def test_a_firmware_that_dies_is_reported_with_its_last_words(tmp_path):
         assert rig.cycle == 3
 
 
+def test_faults_and_silence_are_made_on_demand(monkeypatch):
+    with rig_of() as rig:
+        rig.advance(400)
+        position = ask(rig)[1]
+        rig.inject_fault(0, 0x2310)
+        rig.advance(400)
+        assert abs(ask(rig)[1] - position) < 2000  # on its brake, while the script goes on
+        monkeypatch.setattr("idmkit.rig.rig.STALL_S", 0.3)
+        rig.silence(0)
+        with pytest.raises(RigError, match="no SYNC"):  # the script waits for the answer of a drive
+            rig.advance(10)
+
+
 def test_a_firmware_that_never_syncs_is_given_up(monkeypatch):
     monkeypatch.setattr("idmkit.rig.rig.STALL_S", 0.3)
     with rig_of(script="mute.py") as rig, pytest.raises(RigError, match=r"no SYNC for 0.3 s.*is still running"):

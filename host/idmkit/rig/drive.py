@@ -90,7 +90,7 @@ class Drive(Node):
         self._error_code = add(Entry(0x603F, 0, "u16", 0, mappable=True))
         self._control = add(Entry(0x6040, 0, "u16", 0, writable=True, mappable=True, accept=self._command))
         self._status = add(Entry(0x6041, 0, "u16", 0, mappable=True))
-        self._mode = add(Entry(0x6060, 0, "i8", NO_MODE, writable=True, mappable=True, accept=self._check_mode))
+        self._mode = add(Entry(0x6060, 0, "i8", NO_MODE, writable=True, accept=self._check_mode))
         self._mode_display = add(Entry(0x6061, 0, "i8", NO_MODE, mappable=True))
         self._actual = add(Entry(0x6064, 0, "i32", 0, mappable=True))
         self._window = add(Entry(0x6065, 0, "u32", WINDOW_OFF, writable=True))

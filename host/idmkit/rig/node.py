@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from typing import Final
 
 from idmkit.rig.objects import (
@@ -109,7 +110,7 @@ class Pdo:
         self.entries, self._struct = entries, layout
 
 
-class Node:
+class Node(ABC):
     """One slave on the bus. Subclasses add their objects in `_build` and act in `_rpdo_arrived` and `_nmt_changed`.
 
     Time for a node is the bus's: heartbeats count the milliseconds of granted cycles.
@@ -146,13 +147,13 @@ class Node:
         self.error_register = add(Entry(0x1001, 0, "u8", 0, mappable=True))
         self._heartbeat_time = add(Entry(0x1017, 0, "u16", 0, writable=True))
 
+    @abstractmethod
     def _rpdo_arrived(self) -> None:
         """The objects of the receive PDO have new values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _nmt_changed(self) -> None:
         """The NMT state was left for another one."""
-        raise NotImplementedError
 
     def send(self, identifier: int, data: bytes) -> None:
         """Queues a frame."""

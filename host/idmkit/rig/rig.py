@@ -46,13 +46,17 @@ class Rig:
     ) -> None:
         self._robot = robot
         self._cell = Cell(robot, seed=seed)
-        self._temporary = tempfile.TemporaryDirectory(prefix="idmkit-rig-") if folder is None else None
-        self.folder = Path(self._temporary.name) if self._temporary else Path(folder or "")
+        micropython = micropython or find_micropython()
+        script, path = (firmware.resolve(), [firmware.resolve().parent]) if firmware else find_firmware()
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if folder is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="idmkit-rig-")
+            folder = Path(self._temporary.name)
+        self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
         if model_source is not None:
             (self.folder / MODEL_FILE).write_text(model_source)
-        script, path = (firmware, [firmware.parent]) if firmware else find_firmware()
-        self._process = FirmwareProcess(micropython or find_micropython(), script, path, self.folder, clock)
+        self._process = FirmwareProcess(micropython, script, path, self.folder, clock)
         self.port = self._process.port
         self._change = threading.Condition()
         self._granted = 0
