@@ -46,34 +46,30 @@ def narrow(asm: Assembler, a: Factor, b: Factor, limit: int) -> Product:
 
 def split(asm: Assembler, a: Factor, b: Factor, limit: int) -> Product:
     """One operand whole in two parts, the other cut: (a_high b) + (a_low b >> k)."""
-    choices = [choice for pair in ((a, b), (b, a)) if (choice := _best_split(asm, *pair, limit)) is not None]
-    exact = narrow(asm, a, b, limit)
-    if not choices or exact.error == 0:
-        return exact
+    choices = [_best_split(asm, *pair, limit) for pair in ((a, b), (b, a))]
+    simple = narrow(asm, a, b, limit)
+    unit = 2.0 ** (a.exponent + b.exponent)
     error, cut, k, whole, other = min(choices, key=lambda choice: choice[:3])
+    if simple.error <= error * unit:
+        return simple
     factor = asm.shift(other.place, cut)
     high = asm.emit(Code.SHR, whole.place, k=[k])
     low = asm.low_bits(whole.place, k)
     place = asm.emit(Code.ADD, asm.emit(Code.MUL, high, factor), asm.shift(asm.emit(Code.MUL, low, factor), k))
-    unit = 2.0 ** (a.exponent + b.exponent)
     return Product(place, a.exponent + b.exponent + cut + k, error * unit)
 
 
-def _best_split(
-    asm: Assembler, whole: Factor, other: Factor, limit: int
-) -> tuple[float, int, int, Factor, Factor] | None:
+def _best_split(asm: Assembler, whole: Factor, other: Factor, limit: int) -> tuple[float, int, int, Factor, Factor]:
+    """(error, cut of the other, k, whole, other) that loses least."""
     size, size_other = asm.magnitude(whole.place), asm.magnitude(other.place)
-    best = None
+    choices = []
     for cut in _SHIFTS:
         factor = _cut(size_other, cut)
         for k in _PARTS:
-            fits = ((size >> k) + 1) * factor + factor + 1 <= limit and factor << k <= INT32_MAX - (1 << k)
-            if fits:
-                error = _half(cut) * size + 0.5 * 2.0 ** (k + cut)
-                if best is None or error < best[0]:
-                    best = (error, cut, k, whole, other)
+            if ((size >> k) + 1) * factor + factor + 1 <= limit and factor << k <= INT32_MAX - (1 << k):
+                choices.append((_half(cut) * size + 0.5 * 2.0 ** (k + cut), cut, k))
                 break
-    return best
+    return *min(choices), whole, other
 
 
 def full(asm: Assembler, a: Factor, b: Factor, limit: int) -> Product:

@@ -139,7 +139,8 @@ class Program:
 
     `outputs`: places of tau[0..n) in counts of the wire's torque scale. `ranges`: proved interval of every
     instruction. `error_bounds` [n]: proved bound, Nm or N, of the difference between the program and exact
-    arithmetic on the same inputs and unrounded parameters, where no value is limited. `formula`: the real arithmetic that the program stands for.
+    arithmetic on the same inputs and unrounded parameters, where no value is limited. `formula`: the real
+    arithmetic that the program stands for.
     """
 
     axes: tuple[str, ...]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from idmkit.fixedpoint.program import Code, Program
 
+NESTING = 10
+
 _HEAD = '''"""Inverse dynamics of {axes}: {proved} values proved in range, {saturated} limited and counted."""
 
 import micropython
@@ -57,11 +59,18 @@ def _uses(program: Program) -> list[int]:
 
 
 def _named(program: Program) -> list[bool]:
-    """Which values get a local variable; the others stand where they are used, and need no store and load."""
-    return [
-        instruction.code is Code.CLAMP or (count > 1 and instruction.code is not Code.CONSTANT)
-        for instruction, count in zip(program.code, _uses(program), strict=True)
-    ]
+    """Which values get a local variable; the others stand where they are used, and need no store and load.
+
+    An expression nests at most NESTING operations, for a compiler that runs on a board's small stack.
+    """
+    named: list[bool] = []
+    depths: list[int] = []
+    for instruction, count in zip(program.code, _uses(program), strict=True):
+        depth = 1 + max((depths[arg] for arg in instruction.args), default=0)
+        shared = count > 1 and instruction.code is not Code.CONSTANT
+        named.append(instruction.code is Code.CLAMP or shared or depth >= NESTING)
+        depths.append(0 if named[-1] else depth)
+    return named
 
 
 def _body(program: Program) -> list[str]:
