@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from idmkit.dynamics.regressor import Regressor
+from idmkit.dynamics.regressor import Regressor, linear_form
 from idmkit.errors import ModelError
 
 Kind = Literal["model", "friction", "payload"]
@@ -85,7 +85,7 @@ class Graph:
 
         Raises ModelError for a key that the graph lacks, and when tau is not linear in what is left.
         """
-        return Regressor(self, self.no_payload() if known is None else known)
+        return linear_form(self, self.no_payload() if known is None else known)
 
     def index(self, key: str) -> int:
         """Place of a parameter in `theta`; ModelError names the nearest choice."""

@@ -1,135 +1,177 @@
 """tau = Y theta + offset, evaluated by numpy over many samples.
 
 Y is the derivative of the model's expression with respect to the unknown parameters. CasADi differentiates once;
-then its list of instructions runs here on blocks of samples, one preallocated array a slot, which is many times
-faster than calling CasADi once a sample.
+a `Tape` then runs the operations over blocks of samples. The torque of an axis depends on few of the parameters
+(of an arm, on those of the links behind it), so only these columns are computed and handed out: the rows of one
+axis at a time, as a tall matrix that the next block overwrites.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from idmkit.dynamics.rotations import Array
+from idmkit.dynamics.tape import Tape
 from idmkit.errors import ModelError
 
 if TYPE_CHECKING:
     from idmkit.dynamics.graph import Graph
 
-BLOCK = 2048
-"""Samples a block: all slots of a six-axis model stay in the cache."""
 
-Target = Callable[[int, int, slice], NDArray[np.float64]]
-"""(row, column, samples) -> the part of an output array that takes this element."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one axis at `samples`; overwritten by the next block.
 
-_UNARY: dict[int, Callable[..., Any]] = {
-    ca.OP_NEG: np.negative,
-    ca.OP_SQ: np.square,
-    ca.OP_SIN: np.sin,
-    ca.OP_COS: np.cos,
-    ca.OP_SQRT: np.sqrt,
-    ca.OP_INV: np.reciprocal,
-}
-_BINARY: dict[int, Callable[..., Any]] = {
-    ca.OP_ADD: np.add,
-    ca.OP_SUB: np.subtract,
-    ca.OP_MUL: np.multiply,
-    ca.OP_DIV: np.divide,
-    ca.OP_ATAN2: np.arctan2,
-}
+    `augmented` [c, p_axis + 1]: the columns `Regressor.columns[axis]`, then one more column for the caller's use.
+    `offset` [c]: torque that does not depend on the unknown parameters, None where there is none.
+    """
+
+    axis: int
+    samples: slice
+    augmented: Array
+    offset: Array | None
+
+    @property
+    def matrix(self) -> Array:
+        """[c, p_axis] the columns of the regressor alone."""
+        return self.augmented[:, :-1]
 
 
 class Regressor:
-    """The linear form of a graph for its unknown parameters.
+    """The linear form of a graph for its unknown parameters; made by `Graph.regressor`.
 
     `names`: keys of the p columns, in the graph's order. `vanished`: keys whose columns are zero whatever the
-    motion, given the `known` values (without payload: L2 and gL of rotary 3, gcos of linear 2); they are no
-    columns. Whether the columns can be told apart is a question of the samples, not asked here.
+    motion, given the known values (without payload: L2 and gL of rotary 3, gcos of linear 2; of an arm, most of
+    its first link); they are no columns. `columns[j]`: the columns that can differ from zero in the rows of axis
+    j. Whether columns can be told apart is a question of the samples, not asked here.
     """
 
-    def __init__(self, graph: Graph, known: Mapping[str, float]) -> None:
-        indices = {graph.index(key): float(value) for key, value in known.items()}
-        unknown = [k for k in range(len(graph.parameters)) if k not in indices]
-        theta = ca.vertcat(*(ca.SX(indices[k]) if k in indices else graph.theta[k] for k in range(len(graph.keys))))
-        tau = ca.substitute(graph.tau, graph.theta, theta)
-        columns = graph.theta[unknown]
-        jacobian = ca.jacobian(tau, columns)
-        if any(ca.which_depends(jacobian, columns, 1, False)):
-            names = ", ".join(graph.keys[k] for k in unknown)
-            raise ModelError(f"torque is not linear in {names}; give values to the payload or to what multiplies it")
-        keep = sorted({column for _, column in zip(*jacobian.sparsity().get_triplet(), strict=True)})
-        self.n_axes = graph.n_axes
-        self.names = tuple(graph.keys[unknown[k]] for k in keep)
-        self.vanished = tuple(graph.keys[k] for j, k in enumerate(unknown) if j not in keep)
-        offset = ca.substitute(tau, columns, ca.SX.zeros(len(unknown)))
-        inputs = [graph.q, graph.qd, graph.qdd, graph.direction]
-        self._tape = _Tape(inputs, [jacobian[:, keep], offset])
+    def __init__(
+        self, states: Sequence[Any], jacobian: Any, offset: Any, names: Sequence[str], vanished: Sequence[str]
+    ) -> None:
+        """From SX: the four `states` [n] each, `jacobian` [n, p], `offset` [n] or a sparse zero."""
+        self.names = tuple(names)
+        self.vanished = tuple(vanished)
+        self.n_axes = int(jacobian.shape[0])
+        self._expressions = (states, jacobian, offset)
+        entries: list[list[int]] = [[] for _ in range(self.n_axes)]
+        for axis, column in zip(*jacobian.sparsity().get_triplet(), strict=True):
+            entries[axis].append(column)
+        self.columns: tuple[NDArray[np.intp], ...] = tuple(np.array(sorted(e), dtype=np.intp) for e in entries)
+        parts = [ca.vertcat(*(jacobian[j, int(k)] for k in c)) for j, c in enumerate(self.columns)]
+        self._offset: Tape | None = Tape(states, [ca.densify(offset)]) if offset.nnz() else None
+        self._tape = Tape(states, [ca.densify(part) for part in parts], spare=1)
+
+    def select(self, names: Sequence[str]) -> Regressor:
+        """The linear form for some of the parameters, in this order; the others are taken as zero."""
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise ModelError(f"the regressor has no column {', '.join(missing)}; it has {', '.join(self.names)}")
+        states, jacobian, offset = self._expressions
+        chosen = [self.names.index(name) for name in names]
+        return Regressor(states, jacobian[:, chosen], offset, names, ())
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, direction: ArrayLike | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Array, Array]:
         """(Y [n, N, p], offset [n, N]) at N samples given as [N, n] arrays ([N] for one axis), SI and rad.
 
-        `direction` defaults to sign(qd).
+        `direction` defaults to sign(qd). For many samples see `rows`, which never holds Y as a whole.
         """
-        states = [np.asarray(value, dtype=float).reshape(-1, self.n_axes) for value in (q, qd, qdd)]
-        states.append(
-            np.sign(states[1]) if direction is None else np.asarray(direction, dtype=float).reshape(-1, self.n_axes)
-        )
+        states = self._states(q, qd, qdd, direction)
+        Y = np.zeros((self.n_axes, len(states[0]), len(self.names)))
+        offset = np.zeros((self.n_axes, len(states[0])))
+        for rows in self._run(states, self.block):
+            Y[rows.axis][rows.samples, self.columns[rows.axis]] = rows.matrix
+            if rows.offset is not None:
+                offset[rows.axis, rows.samples] = rows.offset
+        return Y, offset
+
+    def rows(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        direction: ArrayLike | None = None,
+        *,
+        stride: int | None = None,
+    ) -> Iterator[Rows]:
+        """The rows of axis 0..n-1 at the first block of samples, then at the next; arguments as for a call.
+
+        A block begins `stride` samples behind the last (default: where it ended).
+        """
+        return self._run(self._states(q, qd, qdd, direction), self.block if stride is None else stride)
+
+    @property
+    def block(self) -> int:
+        """Samples a block."""
+        return self._tape.block
+
+    def torque(
+        self, theta: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, direction: ArrayLike | None = None
+    ) -> Array:
+        """Torques [N, n] of the model with the parameters theta [p]; other arguments as for a call."""
+        values = np.asarray(theta, dtype=float)
+        if values.shape != (len(self.names),):
+            raise ModelError(f"theta has shape {values.shape}; the model has {len(self.names)} parameters")
+        states = self._states(q, qd, qdd, direction)
+        tau = np.empty((len(states[0]), self.n_axes))
+        for rows in self._run(states, self.block):
+            part = rows.matrix @ values[self.columns[rows.axis]]
+            tau[rows.samples, rows.axis] = part if rows.offset is None else part + rows.offset
+        return tau
+
+    def _states(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, direction: ArrayLike | None) -> list[Array]:
+        given = [q, qd, qdd] if direction is None else [q, qd, qdd, direction]
+        states = [np.asarray(value, dtype=float).reshape(-1, self.n_axes) for value in given]
         if len({len(state) for state in states}) != 1:
             raise ModelError(f"q, qd, qdd and direction have {[len(s) for s in states]} samples; they must be equal")
-        count = len(states[0])
-        rows = np.zeros((self.n_axes, count, len(self.names)))
-        offset = np.zeros((self.n_axes, count))
-        self._tape.run(
-            states,
-            [lambda axis, column, part: rows[axis, part, column], lambda axis, _, part: offset[axis, part]],
-        )
-        return rows, offset
+        return states
+
+    def _run(self, states: list[Array], stride: int) -> Iterator[Rows]:
+        tape, n = self._tape, self.n_axes
+        for start in range(0, len(states[0]), stride):
+            samples = slice(start, min(start + tape.block, len(states[0])))
+            count = samples.stop - start
+            for k, state in enumerate(states):
+                np.copyto(tape.inputs[k * n : (k + 1) * n, :count], state[samples].T)
+            if len(states) == 3:
+                np.sign(tape.inputs[n : 2 * n, :count], out=tape.inputs[3 * n :, :count])
+            offsets = None
+            if self._offset is not None:
+                self._offset.inputs[...] = tape.inputs
+                offsets = self._offset.run(0, count)
+            for axis in range(n):
+                augmented = tape.run(axis, count).T
+                yield Rows(axis, samples, augmented, None if offsets is None else offsets[axis])
 
 
-class _Tape:
-    """A CasADi SX function as a list of numpy calls over blocks of samples."""
+def linear_form(graph: Graph, known: Mapping[str, float]) -> Regressor:
+    """The regressor of a graph for the parameters that are not in `known`.
 
-    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
-        function = ca.Function("rows", inputs, outputs)
-        self._slots = function.sz_w()
-        self._places = [list(zip(*output.sparsity().get_triplet(), strict=True)) for output in outputs]
-        self._code = [
-            (
-                function.instruction_id(k),
-                function.instruction_input(k),
-                function.instruction_output(k),
-                function.instruction_constant(k) if function.instruction_id(k) == ca.OP_CONST else 0.0,
-            )
-            for k in range(function.n_instructions())
-        ]
-
-    def run(self, inputs: list[NDArray[np.float64]], targets: list[Target]) -> None:
-        """Evaluates at the rows of `inputs` [N, n]; targets[i](row, column, samples) is the array to fill."""
-        count = len(inputs[0])
-        work = np.empty((self._slots, min(BLOCK, max(count, 1))))
-        for start in range(0, count, BLOCK):
-            part = slice(start, min(start + BLOCK, count))
-            w = work[:, : part.stop - part.start]
-            for op, source, target, constant in self._code:
-                if op == ca.OP_INPUT:
-                    w[target[0]] = inputs[source[0]][part, source[1]]
-                elif op == ca.OP_OUTPUT:
-                    row, column = self._places[target[0]][target[1]]
-                    targets[target[0]](row, column, part)[...] = w[source[0]]
-                elif op == ca.OP_CONST:
-                    w[target[0]] = constant
-                elif op == ca.OP_TWICE:
-                    np.multiply(w[source[0]], 2.0, out=w[target[0]])
-                elif op in _BINARY:
-                    _BINARY[op](w[source[0]], w[source[1]], out=w[target[0]])
-                elif op == ca.OP_ASSIGN:
-                    w[target[0]] = w[source[0]]
-                elif op in _UNARY:
-                    _UNARY[op](w[source[0]], out=w[target[0]])
-                else:
-                    raise ModelError(f"the model uses CasADi operation {op}, which the regressor cannot evaluate")
+    Raises ModelError for a key that the graph lacks, and when tau is not linear in what is left.
+    """
+    values = {graph.index(key): float(value) for key, value in known.items()}
+    unknown = [k for k in range(len(graph.parameters)) if k not in values]
+    theta = ca.vertcat(*(ca.SX(values[k]) if k in values else graph.theta[k] for k in range(len(graph.keys))))
+    tau = ca.substitute(graph.tau, graph.theta, theta) if values else graph.tau
+    columns = graph.theta[unknown]
+    jacobian = ca.jacobian(tau, columns)
+    if any(ca.which_depends(jacobian, columns, 1, False)):
+        names = ", ".join(graph.keys[k] for k in unknown)
+        raise ModelError(f"torque is not linear in {names}; give values to the payload or to what multiplies it")
+    keep = sorted({column for _, column in zip(*jacobian.sparsity().get_triplet(), strict=True)})
+    offset = ca.sparsify(ca.substitute(tau, columns, ca.SX.zeros(len(unknown))))
+    return Regressor(
+        states=[graph.q, graph.qd, graph.qdd, graph.direction],
+        jacobian=jacobian[:, keep],
+        offset=offset,
+        names=[graph.keys[unknown[k]] for k in keep],
+        vanished=[graph.keys[k] for j, k in enumerate(unknown) if j not in keep],
+    )
