@@ -42,10 +42,7 @@ def emit_viper(program: Program) -> str:
         multiplications=program.count(Code.MUL),
         instructions=len(program.code),
     )
-    lines = _body(program)
-    lines += [f"y[{axis}] = {text}" for axis, text in enumerate(_outputs(program))]
-    lines.append(f"y[{program.n_axes}] = n")
-    return head + "".join(f"    {line}\n" for line in lines)
+    return head + "".join(f"    {line}\n" for line in _Writer(program).lines())
 
 
 def _uses(program: Program) -> list[int]:
@@ -73,63 +70,106 @@ def _named(program: Program) -> list[bool]:
     return named
 
 
-def _body(program: Program) -> list[str]:
-    named = _named(program)
-    lines = []
-    for place, instruction in enumerate(program.code):
-        if not named[place]:
-            continue
-        lines.append(f"v{place} = {_bare(_expression(program, place, named))}")
-        if instruction.code is Code.CLAMP:
-            low, high = instruction.immediate
-            lines += [f"if v{place} > {high}:", f"    v{place} = {high}", "    n += 1"]
-            lines += [f"elif v{place} < {low}:", f"    v{place} = {low}", "    n += 1"]
-    return lines
+class _Writer:
+    """Writes statements in the program's order; a local is used again after the last statement that reads it."""
+
+    def __init__(self, program: Program) -> None:
+        self._code = program.code
+        self._named = _named(program)
+        self._outputs: dict[int, list[int]] = {}
+        for axis, place in enumerate(program.outputs):
+            self._outputs.setdefault(place, []).append(axis)
+        self._statements = [k for k in range(len(self._code)) if self._named[k] or k in self._outputs]
+        self._last = {read: k for k in self._statements for read in self._reads(k)}
+        self._last |= {k: max(k, self._last.get(k, k)) for k in self._outputs}
+        self._locals: dict[int, str] = {}
+        self._n_axes = program.n_axes
+
+    def lines(self) -> list[str]:
+        """The function's body after `n = 0`."""
+        lines: list[str] = []
+        free: list[str] = []
+        count = 0
+        for place in self._statements:
+            text = _bare(self._expression(place))
+            free += [self._locals.pop(read) for read in sorted(self._reads(place)) if self._last[read] == place]
+            if self._named[place]:
+                if not free:
+                    free.append(f"v{count}")
+                    count += 1
+                name = self._locals[place] = free.pop()
+                lines.append(f"{name} = {text}")
+                if self._code[place].code is Code.CLAMP:
+                    lines += _clamp(name, *self._code[place].immediate)
+                text = name
+            lines += [f"y[{axis}] = {text}" for axis in self._outputs.get(place, [])]
+            if self._named[place] and self._last.get(place, place) == place:
+                free.append(self._locals.pop(place))
+        return [*lines, f"y[{self._n_axes}] = n"]
+
+    def _reads(self, place: int) -> set[int]:
+        """Named values that the text of this value reads."""
+        found: set[int] = set()
+        stack = list(self._code[place].args)
+        while stack:
+            arg = stack.pop()
+            if self._named[arg]:
+                found.add(arg)
+            else:
+                stack += self._code[arg].args
+        return found
+
+    def _operand(self, place: int) -> str:
+        return self._locals[place] if self._named[place] else self._expression(place)
+
+    def _expression(self, place: int) -> str:
+        """Text of one value; every operation stands in brackets."""
+        instruction = self._code[place]
+        args = [self._operand(arg) for arg in instruction.args]
+        k = instruction.immediate[0] if instruction.immediate else 0
+        match instruction.code:
+            case Code.LOAD:
+                return _signed(f"x[{k}]")
+            case Code.PARAMETER:
+                return _signed(f"p[{k}]")
+            case Code.CONSTANT:
+                return str(k) if k >= 0 else f"({k})"
+            case Code.ADD:
+                return f"({args[0]} + {args[1]})"
+            case Code.SUB:
+                return f"({args[0]} - {args[1]})"
+            case Code.MUL:
+                return f"({args[0]} * {args[1]})"
+            case Code.NEG:
+                return f"(0 - {args[0]})"
+            case Code.SHL:
+                return f"({args[0]} << {k})"
+            case Code.SHR:
+                return f"({args[0]} >> {k})"
+            case Code.ROUND:
+                return f"(({args[0]} + {1 << (k - 1)}) >> {k})"
+            case Code.AND:
+                return f"({self._masked(instruction.args[0], args[0])} & {k})"
+            case Code.SINE:
+                return _signed(f"sine[{args[0]}]")
+            case Code.CLAMP:
+                return args[0]
+
+    def _masked(self, place: int, operand: str) -> str:
+        """A load that is masked at once needs no sign."""
+        load = self._code[place]
+        return f"x[{load.immediate[0]}]" if load.code is Code.LOAD and not self._named[place] else operand
 
 
-def _outputs(program: Program) -> list[str]:
-    named = _named(program)
-    return [_bare(_operand(program, place, named)) for place in program.outputs]
-
-
-def _operand(program: Program, place: int, named: list[bool]) -> str:
-    if named[place]:
-        return f"v{place}"
-    return _expression(program, place, named)
-
-
-def _expression(program: Program, place: int, named: list[bool]) -> str:
-    """Text of one value; every operation stands in brackets."""
-    instruction = program.code[place]
-    args = [_operand(program, arg, named) for arg in instruction.args]
-    k = instruction.immediate[0] if instruction.immediate else 0
-    match instruction.code:
-        case Code.LOAD:
-            return _signed(f"x[{k}]")
-        case Code.PARAMETER:
-            return _signed(f"p[{k}]")
-        case Code.CONSTANT:
-            return str(k) if k >= 0 else f"({k})"
-        case Code.ADD:
-            return f"({args[0]} + {args[1]})"
-        case Code.SUB:
-            return f"({args[0]} - {args[1]})"
-        case Code.MUL:
-            return f"({args[0]} * {args[1]})"
-        case Code.NEG:
-            return f"(0 - {args[0]})"
-        case Code.SHL:
-            return f"({args[0]} << {k})"
-        case Code.SHR:
-            return f"({args[0]} >> {k})"
-        case Code.ROUND:
-            return f"(({args[0]} + {1 << (k - 1)}) >> {k})"
-        case Code.AND:
-            return f"({_masked(program, instruction.args[0], args[0])} & {k})"
-        case Code.SINE:
-            return _signed(f"sine[{args[0]}]")
-        case Code.CLAMP:
-            return args[0]
+def _clamp(name: str, low: int, high: int) -> list[str]:
+    return [
+        f"if {name} > {high}:",
+        f"    {name} = {high}",
+        "    n += 1",
+        f"elif {name} < {low}:",
+        f"    {name} = {low}",
+        "    n += 1",
+    ]
 
 
 def _bare(expression: str) -> str:
@@ -139,9 +179,3 @@ def _bare(expression: str) -> str:
 
 def _signed(load: str) -> str:
     return f"(({load} << sh) >> sh)"
-
-
-def _masked(program: Program, place: int, operand: str) -> str:
-    """A load that is masked at once needs no sign."""
-    load = program.code[place]
-    return f"x[{load.immediate[0]}]" if load.code is Code.LOAD and not operand.startswith("v") else operand
