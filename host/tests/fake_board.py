@@ -249,7 +249,7 @@ class FakeBoard:
     def _read_trace(self, fields: Fields) -> Fields:
         names = ("position_command", "position_feedback", "torque_command", "torque_feedback")
         row = dict.fromkeys(names, (fields["sample"],) * self.axes)
-        return {"samples": 5 if self.fault else 0, "cycle": self.cycle - 5 + fields["sample"]} | row
+        return {"samples": 5 if self.fault else 0, "cycle": max(0, self.cycle - 5) + fields["sample"]} | row
 
     # Capture
 

@@ -29,6 +29,10 @@ class Unplugged(OSError):
     """The cable came out."""
 
 
+def nothing(number: int, data: bytes) -> bytes:
+    return b""
+
+
 def untouched(number: int, data: bytes) -> bytes:
     return data
 
@@ -45,6 +49,7 @@ class ScriptedPort:
         self.writes = 0
         self._incoming = bytearray()
         self._unplugged: Unplugged | None = None
+        self._idle = False
         self._change = threading.Condition()
 
     @property
@@ -54,9 +59,13 @@ class ScriptedPort:
 
     def read(self, size: int = 1) -> bytes:
         with self._change:
-            self._change.wait_for(lambda: self._incoming or self._unplugged, timeout=0.05)
+            if not self._incoming:
+                self._idle = True
+                self._change.notify_all()
+            self._change.wait_for(lambda: self._incoming or self._unplugged, timeout=0.005)
             if self._unplugged:
                 raise self._unplugged
+            self._idle = False
             data = bytes(self._incoming[:size])
             del self._incoming[:size]
             return data
@@ -77,8 +86,14 @@ class ScriptedPort:
     def say(self, data: bytes) -> None:
         """Bytes for the host that no board sent."""
         with self._change:
+            self._idle = False
             self._incoming += data
             self._change.notify_all()
+
+    def settle(self) -> None:
+        """Waits until the reader has dealt with every byte that is here."""
+        with self._change:
+            self._change.wait_for(lambda: (self._idle and not self._incoming) or self._unplugged)
 
     def close(self) -> None:
         self.closed = True
@@ -88,12 +103,28 @@ class ScriptedPort:
             action()
             for frame in self.device.take():
                 number, self.frames_to_host = self.frames_to_host, self.frames_to_host + 1
+                self._idle = False
                 self._incoming += self.to_host(number, frame)
         except Unplugged as error:
             self._unplugged = error
         self._change.notify_all()
 
 
-def connect(port: ScriptedPort, joints: tuple[str, ...] = ("revolute",), *, timeout_s: float = 0.05) -> Board:
-    """A board over a scripted port, with short waits."""
-    return Board(Connection(port, "scripted port", timeout_s=timeout_s), joints)
+class ScriptedConnection(Connection):
+    """A connection that knows when nothing more will come: it waits for the reader, not for the clock.
+
+    So a test sees the same retries on a fast machine and on a busy one.
+    """
+
+    def __init__(self, port: ScriptedPort, name: str = "scripted port") -> None:
+        self._script = port
+        super().__init__(port, name)
+
+    def _wait(self, wait_s: float) -> tuple[int, bytes] | None:
+        self._script.settle()
+        return super()._wait(0)
+
+
+def connect(port: ScriptedPort, joints: tuple[str, ...] = ("revolute",)) -> Board:
+    """A board over a scripted port."""
+    return Board(ScriptedConnection(port), joints, patience_s=0)

@@ -210,11 +210,9 @@ class Capture:
         try:
             self._board.request("capture_again", block=number)
         except Refusal as refusal:
-            # Nothing was lost: the board has not made this block yet, or it has none.
+            # The board has not made this block yet; or it is gone, which the next block to come will show.
             if refusal.reason not in ("gone", "out_of_range"):
                 raise
-            if refusal.reason == "gone":
-                self._blocks.mark_lost(number)
             return
         self._blocks.count_request(number)
 

@@ -14,7 +14,7 @@ from idmkit.board import units
 from idmkit.board.faults import describe_fault
 from idmkit.errors import LinkError, ProtocolMismatch
 from idmkit.link.connection import RETRIES, TIMEOUT_S, Connection
-from idmkit.link.hello import Hello, greet
+from idmkit.link.hello import PATIENCE_S, Hello, greet
 from idmkit.link.statistics import LinkStatistics
 from idmkit.link.transport import Port, open_port
 from idmwire import faults, messages, properties
@@ -24,6 +24,8 @@ HARMLESS = ("hello", "status", "statistics", "enter_repl")
 HEARTBEAT_PERIOD_S = 0.025
 STANDSTILL_S = 5.0
 POLL_S = 0.005
+AT_REST = ("stopped_by_fault", "disarmed")
+"""States that a board with a latched fault does not leave by itself."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Status:
     cycle: int
     state: str
     fault: str
+    fault_number: int
     fault_axis: int
     parameters_defaulted: bool
     applied_differs_from_stored: bool
@@ -52,9 +55,9 @@ class Board:
     positions in SI, which the wire counts in turns or metres.
     """
 
-    def __init__(self, connection: Connection, joints: Sequence[str] = ()) -> None:
+    def __init__(self, connection: Connection, joints: Sequence[str] = (), *, patience_s: float = PATIENCE_S) -> None:
         self.connection = connection
-        self.hello: Hello = greet(connection)
+        self.hello: Hello = greet(connection, patience_s)
         self.mismatch: ProtocolMismatch | None = self.hello.mismatch(connection.name)
         self.joints = tuple(joints)
 
@@ -238,8 +241,8 @@ class Board:
         """Waits until the board is in one of the states `wanted`; raises LinkError when it cannot get there.
 
         `between` is called between two looks: on a virtual rig it grants cycles (and may send a heartbeat), by
-        default it waits 5 ms. Time is the board's: the wait ends after `cycles` of them, at once in
-        stopped_by_fault, or when the board's cycle stands still for 5 s.
+        default it waits 5 ms. Time is the board's: the wait ends after `cycles` of them, at once when a fault has
+        brought the board to rest, or when the board's cycle stands still for 5 s.
         """
         first = last = self.status()
         moved = time.monotonic()
@@ -247,7 +250,7 @@ class Board:
             if last.state in wanted:
                 return last
             expected = f"The board is {last.state} at cycle {last.cycle}, not {' or '.join(wanted)}"
-            if last.state == "stopped_by_fault":
+            if last.state in AT_REST and faults.REACTIONS.get(last.fault_number, faults.NOTE) != faults.NOTE:
                 raise LinkError(f"{expected}. {describe_fault(last.fault, last.fault_axis)}")
             if last.cycle - first.cycle > cycles:
                 raise LinkError(f"{expected}, after {cycles} cycles. Look at its faults and at the drives.")
@@ -274,6 +277,7 @@ def _status(answer: Mapping[str, Any]) -> Status:
         cycle=answer["cycle"],
         state=messages.STATES[state] if state < len(messages.STATES) else f"state {state}",
         fault=faults.FAULT_NAMES.get(number, f"fault {number}") if number else "",
+        fault_number=number,
         fault_axis=answer["fault_axis"],
         parameters_defaulted=bool(flags & 1),
         applied_differs_from_stored=bool(flags & 2),

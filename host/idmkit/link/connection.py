@@ -156,7 +156,7 @@ class Connection:
             handler(payload, len(frame) + 1)
             return
         with self._news:
-            if self._expected is not None and self._answers(kind, sequence, payload, self._expected):
+            if self._answer is None and self._answers(kind, sequence, payload):
                 self._answer = (kind, payload)
                 self._news.notify_all()
             elif kind & messages.ANSWER:
@@ -164,13 +164,12 @@ class Connection:
             else:
                 self.statistics.echoes += 1
 
-    @staticmethod
-    def _answers(kind: int, sequence: int, payload: bytes, expected: tuple[int, int]) -> bool:
-        if sequence != expected[1]:
+    def _answers(self, kind: int, sequence: int, payload: bytes) -> bool:
+        if self._expected is None or sequence != self._expected[1]:
             return False
         if kind == messages.REFUSED:
-            return len(payload) == 2 and payload[0] == expected[0]
-        return kind == expected[0] | messages.ANSWER
+            return len(payload) == 2 and payload[0] == self._expected[0]
+        return kind == self._expected[0] | messages.ANSWER
 
     def _lose(self, error: OSError) -> None:
         with self._news:

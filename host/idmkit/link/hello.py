@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import struct
+import time
 from dataclasses import dataclass
 
 from idmkit.errors import LinkError, ProtocolMismatch
 from idmkit.link.connection import Connection
 from idmwire import PROTOCOL_MAJOR, PROTOCOL_MINOR, messages, scales
 from idmwire.schema import SCHEMA_HASH
+
+PATIENCE_S = 3.0
+"""A board that opening the port has reset needs its boot window first."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +55,20 @@ class Hello:
         return None
 
 
-def greet(connection: Connection) -> Hello:
-    """Says hello; raises LinkError with a guess at what is on the port when no board answers."""
+def greet(connection: Connection, patience_s: float = PATIENCE_S) -> Hello:
+    """Says hello; raises LinkError with a guess at what is on the port when no board answers in `patience_s`."""
     greeting = messages.pack_payload("hello", 0, {"major": PROTOCOL_MAJOR, "minor": PROTOCOL_MINOR})
-    try:
-        payload = connection.exchange(messages.CODES["hello"], greeting)
-    except LinkError as error:
-        if connection.statistics.unanswered:
-            raise LinkError(_who_is_it(connection)) from error
-        raise
-    return _read(payload, connection.name)
+    deadline = time.monotonic() + patience_s
+    while True:
+        unanswered = connection.statistics.unanswered
+        try:
+            payload = connection.exchange(messages.CODES["hello"], greeting)
+            return _read(payload, connection.name)
+        except LinkError as error:
+            if connection.statistics.unanswered == unanswered:
+                raise
+            if time.monotonic() > deadline:
+                raise LinkError(_who_is_it(connection)) from error
 
 
 def _read(payload: bytes, where: str) -> Hello:
@@ -123,6 +131,6 @@ def _who_is_it(connection: Connection) -> str:
             f"another baud rate? Choose another port, or flash the firmware."
         )
     return (
-        f"{start}silence after {1 + connection.retries} tries. Is it powered, flashed and running? Choose another "
+        f"{start}silence after {counts.frames_sent} greetings. Is it powered, flashed and running? Choose another "
         f"port, or reset it."
     )
