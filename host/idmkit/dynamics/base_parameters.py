@@ -45,6 +45,12 @@ class BaseParameters:
     shares: dict[str, float]
     weak: tuple[str, ...]
 
+    def index(self, name: str) -> int:
+        """Place of a key among all columns; ModelError for one that is none of them."""
+        if name not in self.all_names:
+            raise ModelError(f"{name!r} is no column of the regressor; columns are {', '.join(self.all_names)}")
+        return self.all_names.index(name)
+
     def values(self, theta: ArrayLike) -> Array:
         """Base values [b] (or [b, k]) of values [p] ([p, k]) of all columns."""
         return np.asarray(self.grouping @ np.asarray(theta, dtype=float))
@@ -52,7 +58,7 @@ class BaseParameters:
     def expression(self, name: str) -> str:
         """A base parameter written out: "joint_2.mx + 0.225 joint_3.m + ..."."""
         row = self.grouping[self.names.index(name)]
-        own = self.all_names.index(name)
+        own = self.index(name)
         terms = [name]
         for column in np.flatnonzero(row):
             if column == own:
