@@ -6,7 +6,7 @@
     6       u16      size of the whole image in bytes
     8       u32      schema hash
     12      u32      program hash, 0 when no compiled model is used
-    16      u32      generation, counts up with every store
+    16      u32      generation, counted up by the host with every image it writes
     20      u32      cycle time in us
     24      16s      robot name, zero-padded UTF-8
     40      5 x i8   exponents of the scale table; then n_axes u8, n_parameters u16

@@ -50,6 +50,7 @@ PROPERTIES = (
 
 NUMBERS = {prop[1]: prop[0] for prop in PROPERTIES}
 NAMES = {prop[0]: prop[1] for prop in PROPERTIES}
+BY_NUMBER = {prop[0]: prop for prop in PROPERTIES}
 BY_NAME = {prop[1]: prop for prop in PROPERTIES}
 
 

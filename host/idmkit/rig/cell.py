@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import partial
 
 from idmkit.rig.bus import Bus
@@ -12,8 +13,15 @@ from idmkit.rig.slcan import Frame
 from idmkit.rig.spec import read_rig_spec
 from idmkit.robot import Robot
 
+TIME = 0x100
+"""Identifier of the time stamp object (CiA 301)."""
 POWER_OFF_S = 0.5
 """How long a power cycle leaves the robot on its brakes."""
+
+
+def time_stamp(seconds: float) -> Frame:
+    """The rig's time as a time stamp object: it ends the answers to a SYNC, so a board on the rig's time may go on."""
+    return TIME, struct.pack("<IH", round(1000 * seconds) % 86_400_000, int(seconds // 86_400))
 
 
 class Cell:
@@ -24,6 +32,7 @@ class Cell:
         self.plant = Plant(robot, spec)
         self.cycle = 0
         self._substeps = spec.substeps
+        self._cycle_time_s = robot.cycle_time_s
         self._power_off_cycles = round(POWER_OFF_S / robot.cycle_time_s)
         self._contact_cycles: dict[int, int] = {}
         self.drives = [
@@ -66,7 +75,7 @@ class Cell:
             for index in self.plant.contacts:
                 self._contact_cycles.setdefault(index, self.cycle)
         self._sample()
-        return self.bus.answer_sync()
+        return [*self.bus.answer_sync(), time_stamp(self.cycle * self._cycle_time_s)]
 
     def power_cycle(self) -> None:
         """Drives off, the robot on its brakes for a while, drives on again; `cycle` does not count it."""

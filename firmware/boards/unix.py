@@ -1,0 +1,66 @@
+"""The virtual board: MicroPython's unix port as a process of the rig.
+
+The link is stdin and stdout (a pty), the CAN port an inherited file descriptor that carries
+SLCAN; both are non-blocking. The environment says which descriptor, where the store is, and
+whether time comes from the rig (IDM_CLOCK=sync) or from this machine's clock (timer).
+"""
+
+import os
+import select
+
+NAME = "unix"
+RING_BLOCKS = 64
+BOOT_WINDOW_MS = 0
+
+
+class _Port:
+    """A non-blocking byte stream: what is there is read, what fits is written."""
+
+    def __init__(self, source, sink):
+        self._source = source
+        self._sink = sink
+
+    def readinto(self, buffer):
+        """Bytes read into `buffer`, 0 where nothing has come; ends the program where the other end is gone."""
+        n = self._source.readinto(buffer)
+        if n == 0:
+            raise SystemExit
+        return n or 0
+
+    def write(self, buffer, at, n):
+        """Bytes of buffer[at:at + n] that were taken."""
+        return self._sink.write(buffer, at, n) or 0
+
+
+class _CanPort(_Port):
+    """The bus: a cycle's frames go out whole."""
+
+    def write(self, buffer, n):
+        """Writes buffer[:n]; what does not fit at once waits for the rig to read."""
+        at = 0
+        while at < n:
+            at += self._sink.write(buffer, at, n - at) or 0
+
+
+class Board:
+    """The ports and limits of this board."""
+
+    NAME = NAME
+    RING_BLOCKS = RING_BLOCKS
+    BOOT_WINDOW_MS = BOOT_WINDOW_MS
+
+    def __init__(self):
+        source = open(0, "rb")
+        can = open(int(os.getenv("IDM_CAN_FD")), "r+b")
+        self.link = _Port(source, open(1, "wb"))
+        self.can = _CanPort(can, can)
+        self.store = os.getenv("IDM_STORE") or "."
+        self.granted = os.getenv("IDM_CLOCK") == "sync"
+        self._poll = select.poll()
+        self._poll.register(source, select.POLLIN)
+        self._poll.register(can, select.POLLIN)
+
+    def sleep(self, milliseconds):
+        """Waits until a port has something, at most so long. ipoll reuses its tuple: nothing allocates."""
+        for _ in self._poll.ipoll(milliseconds):
+            pass

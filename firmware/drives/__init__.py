@@ -1,0 +1,1 @@
+"""Drives: what turns a command of the board into motion, and what was measured back."""

@@ -1,0 +1,3 @@
+"""The firmware of an idmkit motion board."""
+
+VERSION = (0, 1, 0)

@@ -1,0 +1,200 @@
+"""The link to the host: frames in, answers and capture blocks out, one piece at a time.
+
+Nothing here blocks or allocates: the port takes and gives what it can, the rest waits for
+the next call. A command is executed once; when it arrives again under the same sequence
+number (its answer was lost), the last answer is sent again.
+"""
+
+from array import array
+
+from idmwire import framing, messages
+from motionboard import codec
+
+_CHUNK = 64
+_HELLO = messages.CODES["hello"]
+_REFUSED = messages.REFUSED
+_BLOCK = messages.CODES["capture_block"]
+_UNANSWERED = messages.CODES["capture_received"]
+# block u32 and first cycle u32 stand before the samples.
+_BLOCK_HEAD = 10
+
+
+class Link:
+    """One host on one port (`port.readinto(buffer)`, `port.write(buffer, at, n)`)."""
+
+    def __init__(self, port):
+        self.handlers = None
+        self.capture = None
+        self.request = bytearray(framing.MAX_WIRE + 1)
+        self.length = 0
+        self.frames_received = 0
+        self.frames_sent = 0
+        self.frames_dropped = 0
+        self.crc_errors = 0
+        self.cobs_errors = 0
+        self.repeats = 0
+        self._port = port
+        self._chunk = bytearray(_CHUNK)
+        self._frame = bytearray(framing.MAX_WIRE)
+        self._control = array("i", [0] * 3)
+        self._check = bytearray(4)
+        self._answer = bytearray(framing.MAX_FRAME)
+        self._n = 0
+        self._waiting = False
+        self._last_kind = -1
+        self._last_sequence = -1
+        self._block = bytearray(framing.MAX_FRAME)
+        self._block_sequence = 0
+        self._wire = bytearray(framing.MAX_WIRE + 1)
+        self._wire_n = 0
+        self._wire_at = 0
+
+    @property
+    def overflows(self):
+        """Runs of bytes without a delimiter that were too long to be a frame."""
+        return self._control[codec.OVERFLOWS]
+
+    def serve(self):
+        """Takes what has arrived, sends what is due."""
+        n = self._port.readinto(self._chunk)
+        at = 0
+        while n:
+            at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, at, n)
+            if at < 0:
+                n = self._port.readinto(self._chunk) if n == _CHUNK else 0
+                at = 0
+            else:
+                size = self._control[codec.HELD]
+                self._control[codec.HELD] = 0
+                self._take(size)
+        self._send()
+
+    # Receiving
+
+    def _take(self, n):
+        body = self.request
+        size = codec.cobs_decode(self._frame, n, body)
+        if size < framing.HEADER_BYTES + 2:
+            self.cobs_errors += 1
+            return
+        kind = body[0]
+        # An unknown message cannot say how it is guarded; its refusal asks for the shorter checksum.
+        bits = messages.crc_bits(kind) or 16
+        size -= bits // 8
+        if size < framing.HEADER_BYTES or not self._checks(body, size, bits):
+            self.crc_errors += 1
+            return
+        self.frames_received += 1
+        if kind == self._last_kind and body[1] == self._last_sequence and kind != _HELLO and self._n:
+            self.repeats += 1
+            self._waiting = True
+            return
+        self.length = size - framing.HEADER_BYTES
+        if kind != _UNANSWERED:
+            if self._waiting:
+                self.frames_dropped += 1
+            self._last_kind = kind
+            self._last_sequence = body[1]
+            self._n = 0
+        handler = self.handlers[kind]
+        if handler is None:
+            self.refuse("unknown_message")
+        else:
+            handler()
+
+    def _checks(self, body, size, bits):
+        if bits == 16:
+            return codec.crc16(body, size) == codec.get16(body, size)
+        codec.copy(self._check, 0, body, size, 4)
+        return codec.crc32_into(body, size, self._check)
+
+    # Answering: begin, put ..., finish
+
+    def begin(self):
+        """Begins the answer to the request."""
+        self._answer[0] = self.request[0] | messages.ANSWER
+        self._answer[1] = self.request[1]
+        self._n = 2
+
+    def put8(self, value):
+        """Appends a u8."""
+        self._answer[self._n] = value
+        self._n += 1
+
+    def put16(self, value):
+        """Appends a u16."""
+        codec.put16(self._answer, self._n, value)
+        self._n += 2
+
+    def put32(self, value):
+        """Appends a small integer as u32 or i32."""
+        codec.put32(self._answer, self._n, value)
+        self._n += 4
+
+    def put_words(self, words, first, n):
+        """Appends n int32 of an array."""
+        codec.words_to_bytes(self._answer, self._n, words, first, n)
+        self._n += 4 * n
+
+    def put_bytes(self, data, at, n):
+        """Appends data[at:at + n]."""
+        codec.copy(self._answer, self._n, data, at, n)
+        self._n += n
+
+    def finish(self):
+        """The answer is complete and may go."""
+        self._waiting = True
+
+    def refuse(self, reason):
+        """Answers with a refusal, by its name."""
+        self._answer[0] = _REFUSED
+        self._answer[1] = self.request[1]
+        self._answer[2] = self.request[0]
+        self._answer[3] = messages.REFUSAL_NUMBERS[reason]
+        self._n = 4
+        self._waiting = True
+
+    # Sending
+
+    def _send(self):
+        for _ in range(3):
+            if self._wire_at < self._wire_n:
+                written = self._port.write(self._wire, self._wire_at, self._wire_n - self._wire_at)
+                self._wire_at += written
+                if self._wire_at < self._wire_n:
+                    return
+                self.frames_sent += 1
+            if self._waiting:
+                self._waiting = False
+                self._seal(self._answer, self._n)
+            elif not self._next_block():
+                return
+
+    def _seal(self, body, n):
+        codec.put16(body, n, codec.crc16(body, n))
+        self._wire_n = codec.cobs_encode(body, n + 2, self._wire)
+        self._wire_at = 0
+
+    def _next_block(self):
+        capture = self.capture
+        if capture is None:
+            return False
+        if capture.again >= 0:
+            block = capture.again
+            capture.again = -1
+        elif capture.sent < capture.filled:
+            block = capture.sent
+            capture.sent += 1
+        else:
+            return False
+        slot = block % capture.blocks
+        words = capture.words[slot]
+        body = self._block
+        body[0] = _BLOCK
+        body[1] = self._block_sequence
+        self._block_sequence = (self._block_sequence + 1) & 0xFF
+        codec.put32(body, 2, block)
+        codec.put32(body, 6, capture.first_cycle[slot])
+        codec.words_to_bytes(body, _BLOCK_HEAD, capture.ring, slot * capture.block_words, words)
+        self._seal(body, _BLOCK_HEAD + 4 * words)
+        return True

@@ -1,0 +1,204 @@
+"""Parameters on the board: staged, read back, applied, stored - four states, each with its own message."""
+
+from array import array
+
+from idmwire import framing, image, properties
+from idmwire.faults import FAULT_NUMBERS
+from motionboard import codec
+from motionboard.controller import DISARMED
+
+_HEAD = framing.HEADER_BYTES
+STAGE_BYTES = 4096
+_DATA_MAX = 480
+
+
+class Parameters:
+    """The handlers of the parameter messages, and the image that is applied."""
+
+    def __init__(self, controller, link, store):
+        self.controller = controller
+        self.link = link
+        self.image = None
+        self.dirty = False
+        self._slot = store
+        self._applied = b""
+        self._stored = store.load() or b""
+        self._staged = bytearray(STAGE_BYTES)
+        self._staged_n = 0
+        self._word = array("i", (0,))
+
+    def boot(self):
+        """Applies the stored image; where something is stored that cannot be used, that is a latched fault."""
+        if self._stored and self._use(self._stored) is None:
+            return
+        if self._slot.exists():
+            self.controller.faults.raise_fault(FAULT_NUMBERS["parameters_defaulted"], 0, 0, None)
+
+    def read_property(self):
+        prop, axis = self._property()
+        if prop is None:
+            return
+        self._answer_property(prop, axis)
+
+    def read_image(self):
+        link = self.link
+        if self._armed() or self._short(5):
+            return
+        which = link.request[_HEAD]
+        offset = codec.get16(link.request, _HEAD + 1)
+        length = codec.get16(link.request, _HEAD + 3)
+        if which == 0:
+            data, size = self._staged, self._staged_n
+        elif which == 1:
+            if offset == 0 and self.image is not None:
+                self._applied = self.image.pack()
+            data, size = self._applied, len(self._applied)
+        else:
+            data, size = self._stored, len(self._stored)
+        if which > 2 or offset > size or length > _DATA_MAX:
+            link.refuse("out_of_range")
+            return
+        link.begin()
+        link.put16(size)
+        link.put16(offset)
+        link.put_bytes(data, offset, length if offset + length <= size else size - offset)
+        link.finish()
+
+    def write_property(self):
+        prop, axis = self._property()
+        if prop is None:
+            return
+        link = self.link
+        access = prop[8]
+        if access == "read":
+            link.refuse("read_only")
+            return
+        if access == "disarmed" and self._armed():
+            return
+        settings = self.controller.settings
+        codec.bytes_to_words(self._word, 0, link.request, _HEAD + 2, 1)
+        slot = settings.slot(prop, axis)
+        if not settings.take(slot, self._word):
+            link.refuse("out_of_range")
+            return
+        self.dirty = True
+        self._answer_property(prop, axis)
+
+    def stage(self):
+        link = self.link
+        if self._armed() or self._short(2):
+            return
+        offset = codec.get16(link.request, _HEAD)
+        n = link.length - 2
+        if offset + n > STAGE_BYTES or offset > self._staged_n:
+            link.refuse("out_of_range")
+            return
+        codec.copy(self._staged, offset, link.request, _HEAD + 2, n)
+        self._staged_n = offset + n
+        link.begin()
+        link.put16(self._staged_n)
+        link.finish()
+
+    def apply(self):
+        link = self.link
+        if self._armed() or self._short(4):
+            return
+        data = bytes(memoryview(self._staged)[: self._staged_n])
+        if data[-4:] != bytes(memoryview(link.request)[_HEAD : _HEAD + 4]):
+            link.refuse("bad_image")
+            return
+        reason = self._use(data)
+        if reason:
+            link.refuse(reason)
+            return
+        self.dirty = True
+        self._answer_image(self.image.generation, data)
+
+    def store(self):
+        link = self.link
+        if self._armed() or self._short(4):
+            return
+        if self.image is None:
+            link.refuse("no_parameters")
+            return
+        data = self.image.pack()
+        if data[-4:] != bytes(memoryview(link.request)[_HEAD : _HEAD + 4]):
+            link.refuse("bad_image")
+            return
+        if not self._slot.save(data):
+            link.refuse("store_failed")
+            return
+        self._stored = data
+        self.dirty = False
+        self._answer_image(self.image.generation, data)
+
+    # Parts
+
+    def _use(self, data):
+        """Makes an image the applied one; the name of a refusal, or None."""
+        try:
+            contents = image.unpack(data)
+        except image.ImageError:
+            return "bad_image"
+        for prop in properties.PROPERTIES:
+            for axis in range(contents.n_axes if prop[3] == properties.AXIS else 1):
+                value = contents.value(prop[1], axis)
+                if value < prop[5] or value > prop[6]:
+                    return "bad_image"
+        model = self.controller.model
+        if contents.program_hash and (
+            model is None or contents.program_hash != model.PROGRAM_HASH
+            or len(contents.mantissas) != model.N_PARAMETERS or contents.n_axes != model.N_AXES):
+            return "wrong_program"
+        # The model's proof that nothing leaves int32 holds for these parameters only.
+        for mantissa, limits in zip(contents.mantissas, model.PARAMETER_LIMITS if contents.mantissas else ()):
+            if mantissa < limits[0] or mantissa > limits[1]:
+                return "bad_image"
+        connected = self.controller.configure(contents)
+        self.link.capture = self.controller.capture
+        self.image = contents
+        # The live values and the image are one: what is written to a property is in the next packed image.
+        contents.values = self.controller.settings.values
+        return None if connected else "no_drives"
+
+    def _answer_image(self, generation, data):
+        link = self.link
+        link.begin()
+        link.put32(generation)
+        link.put_bytes(data, len(data) - 4, 4)
+        link.finish()
+
+    def _property(self):
+        """(property, axis) that the request names; (None, 0) after a refusal."""
+        link = self.link
+        if link.length < 2 or self.controller.axes is None:
+            link.refuse("bad_length" if link.length < 2 else "no_parameters")
+            return None, 0
+        number = link.request[_HEAD]
+        axis = link.request[_HEAD + 1]
+        prop = properties.BY_NUMBER.get(number)
+        if prop is None or axis >= (self.controller.axes.n if prop[3] == properties.AXIS else 1):
+            link.refuse("out_of_range")
+            return None, 0
+        return prop, axis
+
+    def _answer_property(self, prop, axis):
+        link = self.link
+        settings = self.controller.settings
+        link.begin()
+        link.put8(prop[0])
+        link.put8(axis)
+        link.put_words(settings.values, settings.slot(prop, axis), 1)
+        link.finish()
+
+    def _armed(self):
+        if self.controller.state != DISARMED:
+            self.link.refuse("needs_disarmed")
+            return True
+        return False
+
+    def _short(self, smallest):
+        if self.link.length < smallest:
+            self.link.refuse("bad_length")
+            return True
+        return False
