@@ -100,7 +100,7 @@ class TomlTable:
     ) -> float:
         """A finite number with minimum <= value <= maximum and, where given, value > above."""
         value = self._take(name, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not _is_number(value):
             self.fail(name, f"must be a finite number, is {value!r}")
         if not minimum <= value <= maximum:
             self.fail(name, f"must lie in {_interval(minimum, maximum)}, is {value:g}")
@@ -157,6 +157,25 @@ class TomlTable:
             self.fail(name, f"must be a table, is {value!r}")
         return value
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of one or more texts, all different."""
+        value = self._take(name, None)
+        if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
+            self.fail(name, f"must be a list of texts, is {value!r}")
+        if len(set(value)) != len(value):
+            self.fail(name, f"must not name anything twice, is {value!r}")
+        return tuple(value)
+
+    def square(self, name: str, size: int) -> list[list[float]]:
+        """A matrix of size x size finite numbers, row by row."""
+        value = self._take(name, None)
+        rows = value if isinstance(value, list) and len(value) == size else []
+        if not rows or not all(isinstance(row, list) and len(row) == size for row in rows):
+            self.fail(name, f"must be {size} rows of {size} numbers")
+        if not all(_is_number(entry) for row in rows for entry in row):
+            self.fail(name, "must hold finite numbers only")
+        return [[float(entry) for entry in row] for row in rows]
+
     def intervals(self, name: str, known: tuple[str, ...]) -> dict[str, tuple[float, float]]:
         """A sub-table whose entries are [low, high] with low <= high, keys out of `known`; {} if absent."""
         if not self.has(name):
@@ -200,6 +219,10 @@ class TomlTable:
             near = difflib.get_close_matches(name, self._data, n=1)
             self.fail(name, "is missing" + (f" (is {near[0]!r} meant for it?)" if near else ""))
         return default
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _interval(minimum: float, maximum: float) -> str:

@@ -1,0 +1,60 @@
+"""`idm`: the table of verbs, and what happens to errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+
+from idmkit import __version__
+from idmkit.errors import IdmError
+
+VERBS: dict[str, tuple[str, str]] = {
+    "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
+    "import": ("import_", "turn a recorded table (CSV) into a record"),
+}
+"""verb: module in idmkit.cli, one line of help. A module has add_arguments(parser) and run(arguments) -> exit code."""
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; errors go to stderr in a sentence or two, with a traceback only under --debug."""
+    parser = _parser(sys.argv[1:] if argv is None else argv)
+    arguments = parser.parse_args(argv)
+    module = importlib.import_module(f"idmkit.cli.{VERBS[arguments.verb][0]}")
+    try:
+        return int(module.run(arguments))
+    except IdmError as problem:
+        if arguments.debug:
+            traceback.print_exc()
+        print(f"idm {arguments.verb}: {problem}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print(f"idm {arguments.verb}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return FAILED
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser; only the module of the verb in `argv` is imported, so that help and errors come at once."""
+    parser = argparse.ArgumentParser(
+        prog="idm", description="Identify the inverse dynamic model of a robot and put it on its motion board."
+    )
+    parser.add_argument("--version", action="version", version=f"idmkit {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    asked = next((word for word in argv if not word.startswith("-")), None)
+    for verb, (module, summary) in VERBS.items():
+        sub = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        if verb == asked:
+            importlib.import_module(f"idmkit.cli.{module}").add_arguments(sub)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
