@@ -13,10 +13,10 @@ from typing import Any
 from idmkit.board import units
 from idmkit.board.faults import describe_fault
 from idmkit.errors import LinkError, ProtocolMismatch
-from idmkit.link.connection import RETRIES, TIMEOUT_S, Connection
+from idmkit.link.connection import TIMEOUT_S, Connection
 from idmkit.link.hello import PATIENCE_S, Hello, greet
 from idmkit.link.statistics import LinkStatistics
-from idmkit.link.transport import Port, open_port
+from idmkit.link.transport import open_port
 from idmwire import faults, messages, properties
 
 HARMLESS = ("hello", "status", "statistics", "enter_repl")
@@ -69,25 +69,15 @@ class Board:
         *,
         dtr: bool = True,
         timeout_s: float = TIMEOUT_S,
-        retries: int = RETRIES,
+        patience_s: float = PATIENCE_S,
     ) -> Board:
-        """Opens a port by its URL and greets the board; raises LinkError where there is none."""
-        return cls.on_port(open_port(url, dtr=dtr), url, joints, timeout_s=timeout_s, retries=retries)
+        """Opens a port by its URL and greets the board; raises LinkError when there is none after `patience_s`.
 
-    @classmethod
-    def on_port(
-        cls,
-        port: Port,
-        name: str,
-        joints: Sequence[str] = (),
-        *,
-        timeout_s: float = TIMEOUT_S,
-        retries: int = RETRIES,
-    ) -> Board:
-        """Greets the board on a port that is open already, and takes the port over."""
-        connection = Connection(port, name, timeout_s=timeout_s, retries=retries)
+        `timeout_s` is the first wait for an answer; a board that is slower is asked again.
+        """
+        connection = Connection(open_port(url, dtr=dtr), url, timeout_s=timeout_s)
         try:
-            return cls(connection, joints)
+            return cls(connection, joints, patience_s=patience_s)
         except BaseException:
             connection.close()
             raise

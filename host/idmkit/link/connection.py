@@ -35,10 +35,9 @@ class Connection:
     `name` is what error texts call the port.
     """
 
-    def __init__(self, port: Port, name: str, *, timeout_s: float = TIMEOUT_S, retries: int = RETRIES) -> None:
+    def __init__(self, port: Port, name: str, *, timeout_s: float = TIMEOUT_S) -> None:
         self.name = name
         self.timeout_s = timeout_s
-        self.retries = retries
         self.statistics = LinkStatistics()
         self.handlers: dict[int, Handler] = {}
         self.heard = bytearray()
@@ -92,7 +91,7 @@ class Connection:
     def _attempts(self, wire: bytes, message: str) -> tuple[int, bytes]:
         self.statistics.requests += 1
         wait_s, waited_s = self.timeout_s, 0.0
-        for attempt in range(1 + self.retries):
+        for attempt in range(1 + RETRIES):
             self.statistics.retries += attempt > 0
             started = time.monotonic()
             # A zero in front cuts off whatever noise stands on the line.
@@ -106,7 +105,7 @@ class Connection:
             wait_s *= BACKOFF
         self.statistics.unanswered += 1
         raise LinkError(
-            f"The board on {self.name} stopped answering: nothing came back for {message} in {1 + self.retries} "
+            f"The board on {self.name} stopped answering: nothing came back for {message} in {1 + RETRIES} "
             f"attempts and {waited_s:.1f} s. Check power and cable, then connect again; what the board did last is "
             f"uncertain."
         )
