@@ -206,7 +206,7 @@ def tracked() -> list[Path]:
 
 # Addresses that documentation and metadata may give. Anything else may be a mirror or a machine.
 PUBLIC_HOSTS = {
-    "127.0.0.1", "localhost",
+    "127.0.0.1", "localhost", "apache.org",
     "debian.org", "doi.org", "github.com", "gitlab.com", "micropython.org", "mujoco.readthedocs.io", "pypi.org",
     "python.org", "web.casadi.org", "can-cia.org", "w3.org",
 }  # fmt: skip
