@@ -5,7 +5,7 @@ from array import array
 from binascii import unhexlify
 
 from idmwire import cobs, crc, framing, image, messages, schema
-from motionboard import codec
+from motionboard import codec, fixed
 
 GOLDEN = "/".join(__file__.split("/")[:-3] + ["shared", "tests", "golden"])
 ROOM = framing.MAX_WIRE + 1
@@ -117,6 +117,14 @@ def test_images():
             broken = bytearray(data)
             broken[at] ^= 1
             assert raises(image.ImageError, image.check, bytes(broken)), at
+
+
+def test_viper_conversions():
+    for row in load("conversions"):
+        n = len(row["values"])
+        got, values = array("i", [0] * n), array("i", row["values"])
+        fixed.scale(got, values, array("i", [row["mantissa"]] * n), array("i", [row["shift"]] * n), n, fixed.SH)
+        assert list(got) == row["results"], row
 
 
 def test_schema():

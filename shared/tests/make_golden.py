@@ -7,9 +7,12 @@ codec. What changes in golden/ when a registry changes is what changes on the wi
 from __future__ import annotations
 
 import json
+import math
+import re
 import struct
 import zlib
 from binascii import crc_hqx
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +128,30 @@ def images() -> list[dict[str, Any]]:
     return rows
 
 
+def conversions() -> list[dict[str, Any]]:
+    """Products with mantissa / 2^shift as the board rounds them: halves up for its magnitude, then the sign."""
+    numbers = (0, 1, -1, 2, 3, 1000, -1000, 12345678, -87654321, 2**24, 2**30 - 1, -(2**30), 2**31 - 1, -(2**31))
+    rows = []
+    for mantissa in (2**29, 2**28, 671088640, 872737355, 2**30 - 1):
+        for shift in (15, 16, 20, 29, 30, 31, 38, 45):
+            for sign in (1, -1):
+                exact = [Fraction(number * mantissa, 2**shift) for number in numbers]
+                rounded = [sign * math.floor(value + Fraction(1, 2)) for value in exact]
+                pairs = [pair for pair in zip(numbers, rounded, strict=True) if -(2**31) <= pair[1] < 2**31]
+                values, results = zip(*pairs, strict=True)
+                rows.append({"mantissa": sign * mantissa, "shift": shift, "values": values, "results": results})
+    return rows
+
+
 def main() -> None:
     for name, content in (
         ("cobs", cobs_vectors()), ("crc", crc_vectors()), ("frames", frames()), ("images", images()),
+        ("conversions", conversions()),
     ):  # fmt: skip
-        (GOLDEN / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(content, indent=1)
+        # A list of numbers is one line.
+        text = re.sub(r"\[[\d\s,.-]+\]", lambda match: re.sub(r"\s+", " ", match[0]), text)
+        (GOLDEN / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     (GOLDEN / "schema.txt").write_text(schema.canonical(), encoding="utf-8")
 
 

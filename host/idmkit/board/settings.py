@@ -1,7 +1,7 @@
 """From a robot file to the settings of a board: every property of the parameter image, in counts.
 
-The board converts by integers only: result = (value * mantissa + 2^(shift-1)) >> shift. The conversions between
-drive counts, per mille of rated torque and the wire's scales are computed here, once, from encoder counts, gear
+The board converts by integers only: result = (value * mantissa + 2^(shift-1)) >> shift, for a negative mantissa the
+negative of what its magnitude gives. The conversions between drive counts, per mille of rated torque and the wire's scales are computed here, once, from encoder counts, gear
 and rated torque; each is exact to 2^-29.
 """
 
@@ -76,8 +76,9 @@ def multiplier(factor: float) -> tuple[int, int]:
 
 
 def multiply(number: int, mantissa: int, shift: int) -> int:
-    """What the board makes of `number`: (number * mantissa) / 2^shift, halves rounded up."""
-    return (number * mantissa + (1 << (shift - 1))) >> shift
+    """What the board makes of `number`: (number * |mantissa|) / 2^shift, halves rounded up, then the sign."""
+    magnitude = (number * abs(mantissa) + (1 << (shift - 1))) >> shift
+    return -magnitude if mantissa < 0 else magnitude
 
 
 def conversion_factors(axis: Axis, cycle_time_s: float) -> dict[str, float]:
