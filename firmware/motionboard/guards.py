@@ -96,17 +96,18 @@ def _outside(value: ptr32, low: ptr32, high: ptr32, event: ptr32, n: int, sh: in
     return 0
 
 
-# Cycles above the limit, axis by axis; first axis with enough of them, + 1.
+# Cycles above the limit, axis by axis; first axis with enough of them, + 1. Without a model (DynamicModel 0)
+# there is no torque to compare with.
 @micropython.viper
 def _lasting(
-    error: ptr32, limit: ptr32, enable: ptr32, duration: ptr32, above: ptr32, event: ptr32, n: int, sh: int
+    error: ptr32, limit: ptr32, enable: ptr32, model: ptr32, duration: ptr32, above: ptr32, event: ptr32, n: int, sh: int
 ) -> int:
     found = 0
     i = 0
     while i < n:
         v = (error[i] << sh) >> sh
         top = (limit[i] << sh) >> sh
-        if enable[i] != 0 and (v > top or v < 0 - top):
+        if enable[i] != 0 and model[i] != 0 and (v > top or v < 0 - top):
             above[i] = above[i] + 1
             if found == 0 and above[i] >= duration[i]:
                 event[2] = v
@@ -173,7 +174,7 @@ class Guards:
             return self._tripped(_TORQUE_THRESHOLD, axis)
         axis = _lasting(
             axes.torque_error, settings.torque_error_max, settings.torque_error_enable,
-            settings.torque_error_duration, self._above, event, n, SH)
+            settings.dynamic_model, settings.torque_error_duration, self._above, event, n, SH)
         if axis:
             return self._tripped(_COLLISION, axis)
         axis = _exceeds(axes.position_error, settings.position_error_max, event, n, SH)

@@ -151,8 +151,8 @@ class Parameters:
             or len(contents.mantissas) != model.N_PARAMETERS or contents.n_axes != model.N_AXES):
             return "wrong_program"
         # The model's proof that nothing leaves int32 holds for these parameters only.
-        for mantissa, limits in zip(contents.mantissas, model.PARAMETER_LIMITS if contents.mantissas else ()):
-            if mantissa < limits[0] or mantissa > limits[1]:
+        for mantissa, limit in zip(contents.mantissas, model.PARAMETER_LIMITS if contents.mantissas else ()):
+            if abs(mantissa) > limit:
                 return "bad_image"
         connected = self.controller.configure(contents)
         self.link.capture = self.controller.capture

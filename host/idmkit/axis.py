@@ -94,6 +94,14 @@ class Guards:
 
 
 @dataclass(frozen=True)
+class Settling:
+    """When a motion counts as over (PositionErrorSettle, TimeSettle): |target - actual| <= `position_error` for `time_s`."""
+
+    position_error: float
+    time_s: float
+
+
+@dataclass(frozen=True)
 class Identification:
     """The identification run: q(t) = c - A cos(2 pi f t), from rest at `start` to `target` and back."""
 
@@ -141,6 +149,7 @@ class Axis:
     drive_or_none: Drive | None = None
     guards_or_none: Guards | None = None
     identification_or_none: Identification | None = None
+    settling_or_none: Settling | None = None
 
     @property
     def revolute(self) -> bool:
@@ -161,6 +170,11 @@ class Axis:
     def identification(self) -> Identification:
         """The identification table; RobotFileError where the file has none."""
         return self._given(self.identification_or_none, "identification")
+
+    @property
+    def settling(self) -> Settling:
+        """The settling table; RobotFileError where the file has none."""
+        return self._given(self.settling_or_none, "settling")
 
     def _given(self, value: _T | None, table: str) -> _T:
         if value is None:
@@ -194,6 +208,7 @@ def read_axis(table: TomlTable, cycle_time_s: float) -> Axis:
         parameter_ranges=table.intervals("parameter_ranges", PARAMETER_NAMES),
         drive_or_none=_read_drive(table.table("drive"), joint) if table.has("drive") else None,
         guards_or_none=_read_guards(table.table("guards")) if table.has("guards") else None,
+        settling_or_none=_read_settling(table.table("settling")) if table.has("settling") else None,
     )
     _check_counts(table, axis)
     identification = None
@@ -267,6 +282,15 @@ def _read_guards(table: TomlTable) -> Guards:
     )
     table.finish()
     return guards
+
+
+def _read_settling(table: TomlTable) -> Settling:
+    settling = Settling(
+        position_error=table.number("position_error_settle", above=0),
+        time_s=table.number("time_settle", above=0, maximum=10),
+    )
+    table.finish()
+    return settling
 
 
 def _read_identification(table: TomlTable, axis: Axis, cycle_time_s: float) -> Identification:

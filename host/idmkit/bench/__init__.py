@@ -1,0 +1,8 @@
+"""A bench: a board on a port, and the passing of time. Procedures that run unchanged on a virtual and a real one."""
+
+from idmkit.bench.bench import Bench
+from idmkit.bench.excite import identification_run
+from idmkit.bench.run import Run, capture_while
+from idmkit.bench.write import write_model, write_settings
+
+__all__ = ["Bench", "Run", "capture_while", "identification_run", "write_model", "write_settings"]

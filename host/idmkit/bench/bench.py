@@ -1,0 +1,113 @@
+"""The bench: one robot, its board, and how time passes there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from idmkit.errors import BoardRefused, LinkError
+from idmkit.link.client import Board, Status
+from idmkit.robot import Robot
+
+STANDSTILL_S = 5.0
+"""Wall time without a cycle after which a board on its own clock counts as stopped."""
+POLL_S = 0.01
+
+
+class Bench:
+    """A robot and the board that drives it.
+
+    On a virtual bench `advance` grants cycles (Rig.advance) and returns when they are over; heartbeats then go along
+    with the cycles, so that every run is the same. On a real one it is None: time passes by itself and heartbeats
+    are sent by the wall clock while the robot is armed.
+    """
+
+    def __init__(self, robot: Robot, board: Board, advance: Callable[[int], None] | None = None) -> None:
+        self.robot = robot
+        self.board = board
+        self._advance = advance
+
+    @property
+    def virtual(self) -> bool:
+        """True where time is granted."""
+        return self._advance is not None
+
+    def cycles(self, seconds: float) -> int:
+        """The whole cycles nearest to a time, at least one."""
+        return max(1, round(seconds / self.robot.cycle_time_s))
+
+    def run(self, cycles: int, progress: Callable[[int], None] | None = None) -> None:
+        """Lets `cycles` pass with heartbeats; `progress` hears how many have passed so far.
+
+        Raises LinkError when the board stops answering or its time stands still.
+        """
+        if self._advance is None:
+            self._wait(cycles, progress)
+            return
+        # Two heartbeats in each timeout, whatever the wall clock does.
+        chunk = max(1, int(self.board.read("heartbeat_timeout")) // 2)
+        done = 0
+        while done < cycles:
+            step = min(chunk, cycles - done)
+            self.board.heartbeat()
+            self._advance(step)
+            done += step
+            if progress is not None:
+                progress(done)
+
+    def run_silent(self, cycles: int) -> None:
+        """Lets `cycles` pass without a heartbeat, as when the host has died."""
+        if self._advance is None:
+            time.sleep(cycles * self.robot.cycle_time_s)
+        else:
+            self._advance(cycles)
+
+    def _wait(self, cycles: int, progress: Callable[[int], None] | None) -> None:
+        first = last = self.board.status().cycle
+        moved = time.monotonic()
+        while last - first < cycles:
+            time.sleep(min(POLL_S, cycles * self.robot.cycle_time_s))
+            now = self.board.status().cycle
+            if now != last:
+                moved = time.monotonic()
+            elif time.monotonic() - moved > STANDSTILL_S:
+                raise LinkError(
+                    f"The board's cycle stands at {now} for {STANDSTILL_S:g} s. Are its drives on the bus? "
+                    f"A virtual rig needs somebody who grants time."
+                )
+            last = now
+            if progress is not None:
+                progress(min(last - first, cycles))
+
+    @contextmanager
+    def armed(self) -> Iterator[None]:
+        """Arms, runs its body with heartbeats, disarms in the end, whatever happened."""
+        if self._advance is not None:
+            yield from self._armed()
+            return
+        with self.board.heartbeats():
+            yield from self._armed()
+
+    def _armed(self) -> Iterator[None]:
+        self.board.arm(between=self.step)
+        try:
+            yield
+        except BaseException:
+            # The first error is the one to show; the board has its own ways to stop.
+            with suppress(LinkError, BoardRefused):
+                self.board.disarm(between=self.step)
+            raise
+        self.board.disarm(between=self.step)
+
+    def step(self) -> None:
+        """A few cycles between two looks at the board."""
+        if self._advance is None:
+            time.sleep(POLL_S)
+        else:
+            self.board.heartbeat()
+            self._advance(10)
+
+    def settle(self, *states: str) -> Status:
+        """Waits until the board is in one of `states`, holding if none is named."""
+        return self.board.wait_for_state(*(states or ("holding",)), between=self.step)

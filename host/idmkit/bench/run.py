@@ -1,0 +1,95 @@
+"""A run: something moves while chosen channels are captured, and becomes a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from idmkit.bench.bench import Bench
+from idmkit.link.blocks import CaptureCounts
+from idmkit.link.capture import CaptureResult, start_capture
+from idmkit.records import Channel, Provenance, Record
+from idmwire import channels as wire_channels
+from idmwire import scales
+
+LEAD_CYCLES = 20
+"""Between the request of a capture or motion and its start cycle, so that it arrives in time."""
+REAL_LEAD_S = 0.2
+"""The same on a board whose time does not wait."""
+
+IDENTIFICATION = ("position_feedback", "torque_feedback", "position_command", "torque_command")
+TRACKING = ("position_feedback", "position_command", "position_error", "torque_feedback", "torque_command")
+COLLISION = ("position_feedback", "position_command", "torque_error", "torque_feedback")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A captured run: the record, the cycle of its first row, and what became of the blocks."""
+
+    record: Record
+    first_cycle: int
+    counts: CaptureCounts
+
+
+def lead(bench: Bench) -> int:
+    """The start cycle for what is asked for now."""
+    now = bench.board.status().cycle
+    return now + (LEAD_CYCLES if bench.virtual else bench.cycles(REAL_LEAD_S))
+
+
+def capture_while(
+    bench: Bench,
+    names: Sequence[str],
+    cycles: int,
+    start: Callable[[int], object],
+    *,
+    skip: int = 0,
+    every: int = 1,
+    date: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Captures channels `names` of all axes for `cycles` while what `start(cycle)` began goes on.
+
+    `start` is told the cycle at which to begin; the capture begins `skip` cycles later. The bench must be armed.
+    """
+    board = bench.board
+    columns = [(name, axis) for axis in range(board.axes) for name in names]
+    first = lead(bench)
+    start(first)
+    samples = -(-cycles // every)
+    with start_capture(board, columns, every=every, samples=samples, start_cycle=first + skip) as capture:
+        before = board.status().cycle
+        bench.run(first + skip + cycles - before, progress)
+        result = capture.finish()
+    return Run(_record(bench, result, date), result.first_cycle, result.counts)
+
+
+def _record(bench: Bench, result: CaptureResult, date: str) -> Record:
+    hello = bench.board.hello
+    lost = np.zeros(len(result.data), dtype=bool)
+    for gap in result.gaps:
+        lost[gap.first : gap.first + gap.samples] = True
+    found = []
+    for name, axis in result.columns:
+        samples = result.si(name, axis)
+        samples[lost] = np.nan
+        quantity = wire_channels.CHANNELS[wire_channels.channel_number(name)][1]
+        unit = scales.SCALES[quantity][1 if bench.robot.axes[axis].revolute else 2]
+        found.append(
+            Channel(name, quantity, "rad" if unit == "turn" else unit, bench.robot.axes[axis].name, samples)
+        )
+    return Record(
+        1 / (bench.robot.cycle_time_s * result.every),
+        tuple(found),
+        gaps=tuple((gap.first, gap.samples) for gap in result.gaps),
+        provenance=Provenance(
+            robot=bench.robot.name,
+            source=f"board {hello.board}",
+            firmware=".".join(str(part) for part in hello.firmware_version),
+            date=date,
+            first_cycle=result.first_cycle,
+            cycles_per_row=result.every,
+        ),
+    )
