@@ -247,9 +247,11 @@ class FakeBoard:
         return {"count": count, "fault": self.fault, "axis": 0} | numbers
 
     def _read_trace(self, fields: Fields) -> Fields:
+        if not self.fault or fields["sample"] >= 5:
+            raise Refuse("out_of_range")
         names = ("position_command", "position_feedback", "torque_command", "torque_feedback")
         row = dict.fromkeys(names, (fields["sample"],) * self.axes)
-        return {"samples": 5 if self.fault else 0, "cycle": max(0, self.cycle - 5) + fields["sample"]} | row
+        return {"samples": 5, "cycle": self.cycle - 5 + fields["sample"]} | row
 
     # Capture
 

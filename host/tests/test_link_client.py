@@ -255,6 +255,16 @@ def test_an_image_is_staged_compared_applied_and_stored() -> None:
     assert [step for step in device.executed if step in ("apply", "store")] == ["apply", "apply", "store"]
 
 
+def test_what_is_in_force_can_be_stored_later() -> None:
+    device = FakeBoard()
+    with connect(ScriptedPort(device)) as board:
+        with pytest.raises(LinkError, match="nothing to store"):
+            images.store_applied(board)
+        images.write_image(board, parameter_image(load_robot("crank")), store=False)
+        assert images.store_applied(board).stored
+    assert device.images["stored"] == device.images["applied"] != b""
+
+
 def test_an_image_that_comes_back_different_is_not_applied() -> None:
     device = FakeBoard()
     stage = device._stage

@@ -1,8 +1,8 @@
 """From a robot file to the settings of a board: every property of the parameter image, in counts.
 
 The board converts by integers only: result = (value * mantissa + 2^(shift-1)) >> shift, for a negative mantissa the
-negative of what its magnitude gives. The conversions between drive counts, per mille of rated torque and the wire's scales are computed here, once, from encoder counts, gear
-and rated torque; each is exact to 2^-29.
+negative of what its magnitude gives. The conversions between drive counts, per mille of rated torque and the wire's
+scales are computed here, once, from encoder counts, gear and rated torque; each is exact to 2^-29.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from idmkit.errors import LinkError
 
+CYCLES = 2**30
+"""A board's cycle numbers begin anew after this many, so that they stay small integers."""
 ASK_AGAIN_S = 0.3
 MOST_REQUESTS = 6
 """A block that was asked for this often and never came means that the line, not the block, is broken."""
@@ -108,7 +110,7 @@ class BlockStore:
     def _add(self, number: int, first_cycle: int, samples: bytes, wire_bytes: int) -> None:
         counts = self._counts
         sample_bytes = 4 * self._channels
-        expected = self._start_cycle + number * self._per_block * self._every
+        expected = (self._start_cycle + number * self._per_block * self._every) % CYCLES
         whole = samples and len(samples) % sample_bytes == 0 and len(samples) <= self._per_block * sample_bytes
         if first_cycle != expected or not whole:
             counts.stale += 1

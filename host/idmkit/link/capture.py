@@ -55,7 +55,7 @@ class CaptureResult:
 
     @property
     def cycles(self) -> NDArray[np.int64]:
-        """The cycle of every sample, [samples]."""
+        """The cycle of every sample, [samples], counted on where the board's number begins anew."""
         return self.first_cycle + self.every * np.arange(len(self.data), dtype=np.int64)
 
     def column(self, channel: str, axis: int = 0) -> NDArray[np.int32]:

@@ -13,6 +13,7 @@ from typing import Any
 from idmkit.board import units
 from idmkit.board.faults import describe_fault
 from idmkit.errors import LinkError, ProtocolMismatch
+from idmkit.link.blocks import CYCLES
 from idmkit.link.connection import TIMEOUT_S, Connection
 from idmkit.link.hello import PATIENCE_S, Hello, greet
 from idmkit.link.statistics import LinkStatistics
@@ -242,7 +243,7 @@ class Board:
             expected = f"The board is {last.state} at cycle {last.cycle}, not {' or '.join(wanted)}"
             if last.state in AT_REST and faults.REACTIONS.get(last.fault_number, faults.NOTE) != faults.NOTE:
                 raise LinkError(f"{expected}. {describe_fault(last.fault, last.fault_axis)}")
-            if last.cycle - first.cycle > cycles:
+            if (last.cycle - first.cycle) % CYCLES > cycles:
                 raise LinkError(f"{expected}, after {cycles} cycles. Look at its faults and at the drives.")
             if time.monotonic() - moved > STANDSTILL_S:
                 raise LinkError(

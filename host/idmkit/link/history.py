@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from idmkit.board import units
 from idmkit.board.faults import fault_text
 from idmkit.link.client import Board
+from idmkit.link.refusals import Refusal
 from idmwire import faults
 
 
@@ -60,14 +61,18 @@ def read_faults(board: Board) -> list[FaultRecord]:
 
 
 def read_trace(board: Board) -> Trace:
-    """The samples that the board kept around its newest fault, the oldest first; empty without a fault."""
+    """The samples that the board kept around its newest fault, the oldest first; empty when it kept none."""
     rows: list[dict[str, Any]] = []
     held = 1
     while len(rows) < held:
-        answer = board.request("read_trace", sample=len(rows))
+        try:
+            answer = board.request("read_trace", sample=len(rows))
+        except Refusal as refusal:
+            if refusal.reason != "out_of_range":
+                raise
+            break
         held = answer["samples"]
-        if held:
-            rows.append(answer)
+        rows.append(answer)
 
     def column(name: str) -> NDArray[np.int32]:
         return np.array([row[name] for row in rows], dtype=np.int32).reshape(len(rows), board.axes)

@@ -77,6 +77,14 @@ def store_image(board: Board, crc: int) -> Written:
     return _checked("store", crc, board.request("store", crc=crc), stored=True)
 
 
+def store_applied(board: Board) -> Written:
+    """Stores what is in force, written properties included; the board must be disarmed."""
+    data = read_image(board, "applied")
+    if not data:
+        raise LinkError("The board runs on defaults: there is nothing to store. Apply the settings of a robot first.")
+    return store_image(board, image_crc(data))
+
+
 def write_image(board: Board, image: ParameterImage, *, store: bool = True) -> Written:
     """All of it: gives the image the next generation, stages, compares, applies and, if wanted, stores it."""
     image.generation = board.greet_again().generation + 1
