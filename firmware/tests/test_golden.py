@@ -90,7 +90,7 @@ def meaning(name, fields):
 def test_frames():
     vectors = load("frames")
     axes = vectors["axes"]
-    assert len(vectors["frames"]) == len(messages.MESSAGES)
+    assert len({row["name"] for row in vectors["frames"]}) == len(messages.MESSAGES)
     for row in vectors["frames"]:
         name, wire = row["name"], unhexlify(row["wire"])
         values = meaning(name, row["fields"])
@@ -99,7 +99,10 @@ def test_frames():
         frames = framing.Splitter().feed(b"\x00" + wire)
         assert frames == [wire[:-1]], name
         assert framing.unpack(framing.PlainCodec, frames[0]) == (messages.CODES[name], row["sequence"], payload), name
-        assert messages.unpack_payload(name, axes, payload) == values, name
+        got = messages.unpack_payload(name, axes, payload)
+        for key, value in values.items():
+            # Text of a fixed size comes back with zeros behind it.
+            assert got[key] == value or got[key].rstrip(b"\x00") == value.rstrip(b"\x00"), (name, key)
 
 
 def test_images():

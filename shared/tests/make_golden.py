@@ -68,23 +68,62 @@ def sample_fields(fields: Any) -> dict[str, Any]:
     return values
 
 
-def example_fields() -> dict[str, dict[str, Any]]:
-    """Values that mean something, for the examples of docs/protocol.md."""
-    quarter, turn = 2**22, 2**24
-    return {
-        "hello": {"major": 1, "minor": 0},
-        "read_property": {"property": properties.NUMBERS["torque_threshold"], "axis": 0},
-        "read_property_answer": {"property": properties.NUMBERS["torque_threshold"], "axis": 0, "value": 30 << 16},
-        "write_property": {"property": properties.NUMBERS["torque_threshold"], "axis": 1, "value": 12 << 16},
-        "move": {
-            "start_cycle": 5000, "cycles": 1000, "start": [0, turn], "distance": [quarter, -quarter],
-            # A quarter turn in a second is pi/2 rad/s.
-            "velocity": [1647099, -1647099], "acceleration": [25736, -25736],
-        },
-        "capture": {"start_cycle": 0, "samples": 60000, "every": 1, "channels": bytes((0, 0, 6, 0, 5, 0, 7, 0))},
-        "capture_block": {"block": 7, "first_cycle": 1234, "samples": struct.pack("<4i", 1, -1, 2**24, -(2**24))},
-        "refused": {"message": messages.CODES["move"], "reason": messages.REFUSAL_NUMBERS["stale_start"]},
-    }  # fmt: skip
+QUARTER, TURN = 2**22, 2**24
+THRESHOLD = properties.NUMBERS["torque_threshold"]
+STATUS = {"cycle": 4821, "state": messages.STATES.index("holding"), "fault": 0, "fault_axis": 0, "flags": 4 + 16}
+NM = 2**16
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "hello": {"major": 1, "minor": 0},
+    "hello_answer": {
+        "major": 1, "minor": 0, "schema_hash": 0xD0C0FFEE, "firmware_version": bytes((0, 1, 0)), "board": b"unix",
+        "word_bits": 64, "mpy_version": 0x0B06, "axes": 2, "cycle_time_us": 1000,
+        "exponents": struct.pack("5b", -24, -20, -14, -16, -15), "program_hash": 0x12345678, "parameters": 14,
+        "generation": 3, "robot": b"two cranks", "image_bytes": 4096, "ring_blocks": 64, "block_bytes": 480,
+        "receive_bytes": 560,
+    },
+    "status_answer": {
+        **STATUS, "position_command": [QUARTER, -TURN], "position_feedback": [QUARTER - 3, 2 - TURN],
+        "torque_feedback": [5 * NM, -NM // 2],
+    },
+    "heartbeat_answer": STATUS,
+    "read_property": {"property": THRESHOLD, "axis": 0},
+    "read_property_answer": {"property": THRESHOLD, "axis": 0, "value": 30 * NM},
+    "write_property": {"property": THRESHOLD, "axis": 1, "value": 12 * NM},
+    "write_property_answer": {"property": THRESHOLD, "axis": 1, "value": 12 * NM},
+    "stage": {"offset": 0, "data": b"IDMP"},
+    "stage_answer": {"staged": 4},
+    "read_image": {"image": messages.IMAGES.index("staged"), "offset": 0, "length": 256},
+    "read_image_answer": {"size": 4, "offset": 0, "data": b"IDMP"},
+    "apply": {"crc": 0xCBF43926},
+    "apply_answer": {"generation": 3, "crc": 0xCBF43926},
+    "store": {"crc": 0xCBF43926},
+    "store_answer": {"generation": 3, "crc": 0xCBF43926},
+    # A quarter of a turn in a second is pi/2 rad/s.
+    "move": {
+        "start_cycle": 5000, "cycles": 1000, "start": [0, TURN], "distance": [QUARTER, -QUARTER],
+        "velocity": [1647099, -1647099], "acceleration": [25736, -25736],
+    },
+    "move_answer": {"start_cycle": 5000},
+    # An eighth of a turn at 0.5 Hz: pi/4 rad, pi^2/4 rad/s, pi^3/4 rad/s^2; the second axis rests.
+    "sine": {
+        "start_cycle": 0, "cycles": 16000, "start": [0, TURN], "amplitude": [QUARTER // 2, 0],
+        "velocity": [2587258, 0], "acceleration": [127002, 0], "phase_step": [2147484, 0],
+    },
+    "sine_answer": {"start_cycle": 4822},
+    "stop_answer": {"cycle": 4821},
+    "clear_fault_answer": {"cleared": 2},
+    "capture": {"start_cycle": 0, "samples": 60000, "every": 1, "channels": bytes((0, 0, 6, 0, 5, 0, 7, 0))},
+    "capture_answer": {"start_cycle": 4822, "samples_per_block": 30},
+    "capture_stop_answer": {"blocks": 2000, "samples": 60000},
+    "capture_again": {"block": 17},
+    "capture_again_answer": {"block": 17},
+    "capture_received": {"block": 20},
+    "capture_block": {"block": 7, "first_cycle": 5032, "samples": struct.pack("<4i", 1, -1, TURN, -TURN)},
+    "read_fault": {"index": 0},
+    "read_fault_answer": {"count": 1, "fault": 2, "axis": 0, "cycle": 4000, "value": 7 * NM, "limit": 6 * NM},
+    "refused": {"message": messages.CODES["move"], "reason": messages.REFUSAL_NUMBERS["stale_start"]},
+}  # fmt: skip
+"""Values that mean something, for people who read docs/protocol.md."""
 
 
 def frame(name: str, sequence: int, values: dict[str, Any]) -> dict[str, Any]:
@@ -101,10 +140,11 @@ def frame(name: str, sequence: int, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def frames() -> dict[str, Any]:
+    """Every message with values at the ends of their types, then the examples."""
     rows = []
-    examples = example_fields()
     for number, (_, name, _, _, fields) in enumerate(messages.MESSAGES):
-        rows.append(frame(name, 255 - number, examples.get(name) or sample_fields(fields)))
+        rows.append(frame(name, 255 - number, sample_fields(fields)))
+    rows += [frame(name, number, values) for number, (name, values) in enumerate(EXAMPLES.items())]
     return {"axes": AXES, "frames": rows}
 
 
