@@ -10,9 +10,7 @@ from idmkit.bench.run import IDENTIFICATION, Run, capture_while
 from idmkit.link import motion
 
 
-def identification_run(
-    bench: Bench, *, date: str = "", progress: Callable[[int], None] | None = None
-) -> Run:
+def identification_run(bench: Bench, *, date: str = "", progress: Callable[[int], None] | None = None) -> Run:
     """Excites all axes as their [axes.identification] tables say and records motion and torque.
 
     The first whole period of the slowest axis settles and is not recorded. Raises RobotFileError where a table is

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.run import lead
 from idmkit.board import units
 from idmkit.link import motion
 from idmkit.robot import Axis
 
 # The quintic 10 s^3 - 15 s^4 + 6 s^5: its largest speed, acceleration and jerk in distance / duration^k.
 PEAK_VELOCITY = 15 / 8
-PEAK_ACCELERATION = 10 / 3**0.5
+PEAK_ACCELERATION = 10 / math.sqrt(3)
 PEAK_JERK = 60.0
 COMFORT = 1.25
 """A move that only has to get somewhere takes this much longer than the limits ask for."""
@@ -23,8 +23,8 @@ def shortest_time(axis: Axis, distance: float) -> float:
     way = abs(distance)
     return max(
         PEAK_VELOCITY * way / axis.velocity_max,
-        (PEAK_ACCELERATION * way / axis.acceleration_max) ** 0.5,
-        (PEAK_JERK * way / axis.jerk_max) ** (1 / 3),
+        math.sqrt(PEAK_ACCELERATION * way / axis.acceleration_max),
+        math.cbrt(PEAK_JERK * way / axis.jerk_max),
     )
 
 
@@ -32,11 +32,10 @@ def move_to(bench: Bench, target: Sequence[float]) -> None:
     """Moves all axes to `target` (rad or m) together, at leisure, and waits until they hold there."""
     here = positions(bench)
     times = [
-        shortest_time(axis, goal - start)
-        for axis, goal, start in zip(bench.robot.axes, target, here, strict=True)
+        shortest_time(axis, goal - start) for axis, goal, start in zip(bench.robot.axes, target, here, strict=True)
     ]
     cycles = max(10, bench.cycles(COMFORT * max(times)))
-    start = lead(bench)
+    start = bench.soon()
     motion.move(bench.board, target, cycles, start_cycle=start)
     bench.run(start + cycles + 2 - bench.board.status().cycle)
     bench.settle()

@@ -44,11 +44,13 @@ def settling_cycles(record: Record, axis: str, window: float, dwell: int) -> int
 
 
 def position_delay(record: Record, axis: str, longest: int = 31) -> int:
-    """PositionErrorDelay measured: the whole cycles of delay that leave the least error between command and feedback."""
+    """PositionErrorDelay measured: the whole cycles that leave the least error between command and feedback."""
     command = named(record, axis, "position_command")
     actual = named(record, axis, "position_feedback")
     rows = len(command) - longest
-    errors = [float(np.sum((actual[longest:] - command[longest - d : longest - d + rows]) ** 2)) for d in range(longest)]
+    errors = [
+        float(np.sum((actual[longest:] - command[longest - d : longest - d + rows]) ** 2)) for d in range(longest)
+    ]
     return int(np.argmin(errors))
 
 

@@ -22,7 +22,8 @@ PERIODS = 3
 @dataclass(frozen=True, eq=False)
 class Proof:
     """Performance of one way of feeding forward, axis by axis. `settling` is the slower of the two moves, in cycles,
-    None where an axis did not settle in DWELL_S."""
+    None where an axis did not settle in DWELL_S.
+    """
 
     tracking: tuple[Tracking, ...]
     settling: tuple[int | None, ...]
@@ -45,6 +46,8 @@ def prove(bench: Bench, progress: Callable[[int], None] | None = None) -> Proof:
     frequencies = [_frequency(bench, index, high[index] - low[index]) for index in range(len(axes))]
     cycles = bench.cycles(PERIODS / min(frequencies))
     with bench.armed():
+        # Friction remembers where a motion came from: every proof comes the same way.
+        move_to(bench, high)
         move_to(bench, low)
         sine = capture_while(
             bench,
@@ -60,12 +63,12 @@ def prove(bench: Bench, progress: Callable[[int], None] | None = None) -> Proof:
     dwell = [bench.cycles(axis.settling.time_s) for axis in axes]
     settled = []
     for axis, cycles_inside in zip(axes, dwell, strict=True):
-        times = [settling_cycles(r.record, axis.name, axis.settling.position_error, cycles_inside) for r in (there, back)]
+        times = [
+            settling_cycles(r.record, axis.name, axis.settling.position_error, cycles_inside) for r in (there, back)
+        ]
         known = [time for time in times if time is not None]
         settled.append(max(known) if len(known) == len(times) else None)
-    return Proof(
-        tuple(tracking(sine.record, axis.name) for axis in axes), tuple(settled), sine, (there, back)
-    )
+    return Proof(tuple(tracking(sine.record, axis.name) for axis in axes), tuple(settled), sine, (there, back))
 
 
 def fast_move(bench: Bench, start: list[float], target: list[float], dwell_s: float) -> Run:
@@ -89,5 +92,5 @@ def _frequency(bench: Bench, index: int, reach: float) -> float:
     return min(
         FASTER * axis.identification.frequency_hz,
         0.95 * axis.velocity_max / (2 * math.pi * amplitude),
-        0.95 * (axis.acceleration_max / amplitude) ** 0.5 / (2 * math.pi),
+        0.95 * math.sqrt(axis.acceleration_max / amplitude) / (2 * math.pi),
     )

@@ -8,16 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from idmkit.bench.bench import Bench
+from idmkit.board import units
 from idmkit.link.blocks import CaptureCounts
 from idmkit.link.capture import CaptureResult, start_capture
 from idmkit.records import Channel, Provenance, Record
 from idmwire import channels as wire_channels
-from idmwire import scales
-
-LEAD_CYCLES = 20
-"""Between the request of a capture or motion and its start cycle, so that it arrives in time."""
-REAL_LEAD_S = 0.2
-"""The same on a board whose time does not wait."""
 
 IDENTIFICATION = ("position_feedback", "torque_feedback", "position_command", "torque_command")
 TRACKING = ("position_feedback", "position_command", "position_error", "torque_feedback", "torque_command")
@@ -31,12 +26,6 @@ class Run:
     record: Record
     first_cycle: int
     counts: CaptureCounts
-
-
-def lead(bench: Bench) -> int:
-    """The start cycle for what is asked for now."""
-    now = bench.board.status().cycle
-    return now + (LEAD_CYCLES if bench.virtual else bench.cycles(REAL_LEAD_S))
 
 
 def capture_while(
@@ -56,7 +45,7 @@ def capture_while(
     """
     board = bench.board
     columns = [(name, axis) for axis in range(board.axes) for name in names]
-    first = lead(bench)
+    first = bench.soon()
     start(first)
     samples = -(-cycles // every)
     with start_capture(board, columns, every=every, samples=samples, start_cycle=first + skip) as capture:
@@ -76,10 +65,8 @@ def _record(bench: Bench, result: CaptureResult, date: str) -> Record:
         samples = result.si(name, axis)
         samples[lost] = np.nan
         quantity = wire_channels.CHANNELS[wire_channels.channel_number(name)][1]
-        unit = scales.SCALES[quantity][1 if bench.robot.axes[axis].revolute else 2]
-        found.append(
-            Channel(name, quantity, "rad" if unit == "turn" else unit, bench.robot.axes[axis].name, samples)
-        )
+        unit = units.unit(quantity, revolute=bench.robot.axes[axis].revolute)
+        found.append(Channel(name, quantity, unit, bench.robot.axes[axis].name, samples))
     return Record(
         1 / (bench.robot.cycle_time_s * result.every),
         tuple(found),

@@ -67,9 +67,7 @@ def threshold_stop(bench: Bench, axis: int, start: list[float], target: list[flo
         board.clear_fault()
     command = named(run.record, name, "position_command")
     tripped = fault.cycle - run.first_cycle
-    return ThresholdStop(
-        fault, needed, float(abs(command[-1] - command[tripped])), bool(np.ptp(command[-50:]) == 0.0)
-    )
+    return ThresholdStop(fault, needed, float(abs(command[-1] - command[tripped])), bool(np.ptp(command[-50:]) == 0.0))
 
 
 def collide(

@@ -10,9 +10,9 @@ from idmkit.errors import ModelError
 from idmkit.link.images import Written, write_image
 
 
-def write_settings(bench: Bench) -> Written:
-    """Settings without a model (DynamicModel 0), applied but not stored: what an identification run needs."""
-    return _write(bench, None, {}, store=False)
+def write_settings(bench: Bench, *, store: bool = False) -> Written:
+    """Settings without a model (DynamicModel 0): what an identification run needs; stored only if wanted."""
+    return _write(bench, None, {}, store=store)
 
 
 def write_model(bench: Bench, program: CompiledModel, values: Mapping[str, float], *, store: bool = True) -> Written:

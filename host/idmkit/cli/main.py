@@ -12,6 +12,11 @@ from idmkit import __version__
 from idmkit.errors import IdmError
 
 VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "excite, capture, identify, write back and prove, on a virtual rig"),
+    "rig": ("rig", "a virtual rig: real firmware, drives and physics behind a port"),
+    "info": ("info", "what the board on a port says about itself"),
+    "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
+    "params": ("params", "show the parameters on a board, or write them"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
 }

@@ -79,6 +79,14 @@ class Rig:
         """SYNCs answered so far, over all restarts."""
         return self._cell.cycle
 
+    @property
+    def waiting(self) -> bool:
+        """True where the board runs cycles and waits for time to be granted."""
+        with self._change:
+            if self._failure is not None:
+                raise RigError(self._failure)
+            return self._cell.bus.sync_waiting
+
     def start(self) -> None:
         """Switches the board on. It boots and sends its first SYNC without a grant."""
         if self._thread is not None:

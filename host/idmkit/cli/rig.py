@@ -1,0 +1,60 @@
+"""idm rig ROBOT: a virtual rig with the real firmware, for hosts that connect to its port."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from idmkit.cli.benches import RobotModel
+from idmkit.fixedpoint import emit_viper
+from idmkit.rig import Rig
+from idmkit.robot import load_robot
+
+SLICE_S = 0.01
+FAST_CYCLES = 50
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("robot", metavar="ROBOT", help="robot file, or the name of a ready robot")
+    parser.add_argument("--realtime", action="store_true", help="as fast as the wall clock, not as fast as it can")
+    parser.add_argument("--seed", type=int, default=1, help="of the noise (default 1)")
+    parser.add_argument("--folder", type=Path, help="keep the board's files here (default: forgotten at the end)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the port and grants time until interrupted."""
+    robot = load_robot(arguments.robot)
+    model = RobotModel.of(robot)
+    source = emit_viper(model.program)
+    with Rig(robot, seed=arguments.seed, folder=arguments.folder, model_source=source) as rig:
+        print(f"port: {rig.port}", flush=True)
+        print("Ctrl-C ends the rig. In another terminal:", flush=True)
+        print(f"  idm identify {rig.port} --robot {arguments.robot}", flush=True)
+        try:
+            _grant(rig, robot.cycle_time_s, realtime=arguments.realtime)
+        except KeyboardInterrupt:
+            print()
+    return 0
+
+
+def _grant(rig: Rig, cycle_time_s: float, *, realtime: bool) -> None:
+    """Grants time for ever; a board without settings runs no cycles and gets none."""
+    due = time.monotonic()
+    while True:
+        if not rig.waiting:
+            time.sleep(SLICE_S)
+            due = time.monotonic()
+            continue
+        if not realtime:
+            rig.advance(FAST_CYCLES)
+            continue
+        cycles = int((time.monotonic() - due) / cycle_time_s)
+        if cycles:
+            # A stall of the machine is made up in slices, so that a host's heartbeats come in between.
+            step = min(cycles, FAST_CYCLES)
+            rig.advance(step)
+            due += step * cycle_time_s
+        else:
+            time.sleep(cycle_time_s)
