@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ from idmkit.identify import predicted
 from idmkit.report.figure import ERROR, MEASURED, MODEL
 from idmkit.robot import Robot
 
-STYLES = {
+STYLES: dict[str, dict[str, Any]] = {
     "without model": {"color": "#8a8a8a", "lw": 1.2},
     "identified": {"color": MODEL, "lw": 2.2},
     "true": {"color": "#e0a100", "lw": 1.0, "ls": "--"},
