@@ -9,6 +9,7 @@ from arms import PANDA, arm
 
 from idmkit.dynamics.serial import serial_graph
 from idmkit.dynamics.tape import Tape
+from idmkit.dynamics.trace import Trace
 from idmkit.errors import ModelError
 
 x = ca.SX.sym("x", 3)
@@ -30,7 +31,7 @@ EXPRESSIONS = [
 
 
 def test_operations_are_casadis():
-    tape = Tape([x, y], EXPRESSIONS, block=64)
+    tape = Tape(Trace([x, y], EXPRESSIONS), block=64)
     function = ca.Function("f", [x, y], EXPRESSIONS)
     values = np.random.default_rng(1).normal(size=(5, 64))
     results = evaluate(tape, values, range(len(EXPRESSIONS)))
@@ -42,12 +43,12 @@ def test_operations_are_casadis():
 
 def test_an_operation_without_a_twin_is_refused():
     with pytest.raises(ModelError, match="no numpy twin"):
-        Tape([x], [ca.erf(x[:1])])
+        Trace([x], [ca.erf(x[:1])])
 
 
 def test_later_segments_use_what_earlier_ones_computed():
     shared = ca.sin(x[0]) * x[1]
-    tape = Tape([x], [ca.vertcat(shared), ca.vertcat(shared + 1, shared)], block=8)
+    tape = Tape(Trace([x], [ca.vertcat(shared), ca.vertcat(shared + 1, shared)]), block=8)
     assert tape.size == 4  # sine, product; sum and one copy
     values = np.random.default_rng(2).normal(size=(3, 8))
     first, second = evaluate(tape, values, (0, 1))

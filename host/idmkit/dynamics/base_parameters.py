@@ -92,15 +92,17 @@ def base_parameters(
     lengths[lengths < NOTHING * lengths.max()] = 1.0
     W = W / lengths
     sequence = _sequence(regressor.names, order, keep)
-    basis, shares = _choose(W, sequence)
-    columns = tuple(sorted(basis))
+    chosen, Q, shares = _choose(W, sequence)
+    others = [k for k in range(len(regressor.names)) if k not in chosen]
+    columns = tuple(sorted(chosen))
+    places = {column: place for place, column in enumerate(columns)}
     grouping = np.zeros((len(columns), len(regressor.names)))
-    others = [k for k in range(len(regressor.names)) if k not in basis]
     grouping[range(len(columns)), columns] = 1.0
-    if others:
-        scaled = np.linalg.lstsq(W[:, columns], W[:, others], rcond=None)[0]
-        scaled[np.abs(scaled) < DEPENDENT] = 0.0
-        grouping[:, others] = scaled * lengths[others] / lengths[list(columns)][:, None]
+    R = Q.T @ W
+    scaled = np.linalg.solve(R[:, chosen], R[:, others])
+    scaled[np.abs(scaled) < DEPENDENT] = 0.0
+    rows = [places[k] for k in chosen]
+    grouping[np.ix_(rows, others)] = scaled * lengths[others] / lengths[chosen][:, None]
     names = regressor.names
     return BaseParameters(
         names=tuple(names[k] for k in columns),
@@ -134,19 +136,19 @@ def _sequence(names: tuple[str, ...], order: Sequence[str], keep: Sequence[str])
     return sorted(range(len(names)), key=lambda k: (ranks.get(names[k], -0.5), k))
 
 
-def _choose(W: Array, sequence: list[int]) -> tuple[set[int], dict[int, float]]:
-    """Columns that are independent of their predecessors, and the share of each that these leave (Gram-Schmidt)."""
-    basis = np.zeros((W.shape[0], W.shape[1]), order="F")
-    chosen: set[int] = set()
+def _choose(W: Array, sequence: list[int]) -> tuple[list[int], Array, dict[int, float]]:
+    """(columns that their predecessors leave something of, an orthonormal basis of them [rows, b], all shares)."""
+    basis = np.zeros(W.shape, order="F")
+    chosen: list[int] = []
     shares: dict[int, float] = {}
     for k in sequence:
         Q = basis[:, : len(chosen)]
         rest = W[:, k].copy()
-        # Twice is enough: the first pass leaves rounding of the size that was removed.
+        # Gram-Schmidt, twice: the first pass leaves rounding of the size that was removed.
         for _ in range(2):
             rest -= Q @ (Q.T @ rest)
         shares[k] = float(np.linalg.norm(rest))
         if shares[k] > DEPENDENT:
             basis[:, len(chosen)] = rest / shares[k]
-            chosen.add(k)
-    return chosen, shares
+            chosen.append(k)
+    return chosen, basis[:, : len(chosen)], shares

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from idmkit.dynamics.rotations import Array
-from idmkit.dynamics.tape import Tape
+from idmkit.dynamics.tape import BLOCK, Tape
+from idmkit.dynamics.trace import Trace
 from idmkit.errors import ModelError
 
 if TYPE_CHECKING:
@@ -53,29 +55,38 @@ class Regressor:
     """
 
     def __init__(
-        self, states: Sequence[Any], jacobian: Any, offset: Any, names: Sequence[str], vanished: Sequence[str]
+        self,
+        trace: Trace,
+        elements: Sequence[Mapping[int, int]],
+        offset: Sequence[int],
+        names: Sequence[str],
+        vanished: Sequence[str],
     ) -> None:
-        """From SX: the four `states` [n] each, `jacobian` [n, p], `offset` [n] or a sparse zero."""
+        """From the operations of a graph: `elements[j]` maps columns of axis j to nodes; `offset`: nodes or nothing."""
         self.names = tuple(names)
         self.vanished = tuple(vanished)
-        self.n_axes = int(jacobian.shape[0])
-        self._expressions = (states, jacobian, offset)
-        entries: list[list[int]] = [[] for _ in range(self.n_axes)]
-        for axis, column in zip(*jacobian.sparsity().get_triplet(), strict=True):
-            entries[axis].append(column)
-        self.columns: tuple[NDArray[np.intp], ...] = tuple(np.array(sorted(e), dtype=np.intp) for e in entries)
-        parts = [ca.vertcat(*(jacobian[j, int(k)] for k in c)) for j, c in enumerate(self.columns)]
-        self._offset: Tape | None = Tape(states, [ca.densify(offset)]) if offset.nnz() else None
-        self._tape = Tape(states, [ca.densify(part) for part in parts], spare=1)
+        self.n_axes = len(elements)
+        self.columns: tuple[NDArray[np.intp], ...] = tuple(np.array(list(row), dtype=np.intp) for row in elements)
+        self._trace = trace
+        self._elements = elements
+        self._offset_nodes = offset
+
+    @cached_property
+    def _tape(self) -> Tape:
+        return Tape(self._trace, [list(row.values()) for row in self._elements], spare=1)
+
+    @cached_property
+    def _offset(self) -> Tape | None:
+        return Tape(self._trace, [self._offset_nodes]) if self._offset_nodes else None
 
     def select(self, names: Sequence[str]) -> Regressor:
         """The linear form for some of the parameters, in this order; the others are taken as zero."""
         missing = [name for name in names if name not in self.names]
         if missing:
             raise ModelError(f"the regressor has no column {', '.join(missing)}; it has {', '.join(self.names)}")
-        states, jacobian, offset = self._expressions
         chosen = [self.names.index(name) for name in names]
-        return Regressor(states, jacobian[:, chosen], offset, names, ())
+        elements = [{k: row[old] for k, old in enumerate(chosen) if old in row} for row in self._elements]
+        return Regressor(self._trace, elements, self._offset_nodes, names, ())
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, direction: ArrayLike | None = None
@@ -111,7 +122,7 @@ class Regressor:
     @property
     def block(self) -> int:
         """Samples a block."""
-        return self._tape.block
+        return BLOCK
 
     def torque(
         self, theta: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, direction: ArrayLike | None = None
@@ -158,20 +169,28 @@ def linear_form(graph: Graph, known: Mapping[str, float]) -> Regressor:
     Raises ModelError for a key that the graph lacks, and when tau is not linear in what is left.
     """
     values = {graph.index(key): float(value) for key, value in known.items()}
-    unknown = [k for k in range(len(graph.parameters)) if k not in values]
-    theta = ca.vertcat(*(ca.SX(values[k]) if k in values else graph.theta[k] for k in range(len(graph.keys))))
+    keys = graph.keys
+    unknown = [k for k in range(len(keys)) if k not in values]
+    theta = ca.vertcat(*(ca.SX(values[k]) if k in values else graph.theta[k] for k in range(len(keys))))
     tau = ca.substitute(graph.tau, graph.theta, theta) if values else graph.tau
     columns = graph.theta[unknown]
     jacobian = ca.jacobian(tau, columns)
     if any(ca.which_depends(jacobian, columns, 1, False)):
-        names = ", ".join(graph.keys[k] for k in unknown)
+        names = ", ".join(keys[k] for k in unknown)
         raise ModelError(f"torque is not linear in {names}; give values to the payload or to what multiplies it")
-    keep = sorted({column for _, column in zip(*jacobian.sparsity().get_triplet(), strict=True)})
     offset = ca.sparsify(ca.substitute(tau, columns, ca.SX.zeros(len(unknown))))
+    outputs = [jacobian.nz[:]] + ([ca.densify(offset)] if offset.nnz() else [])
+    trace = Trace([graph.q, graph.qd, graph.qdd, graph.direction], outputs)
+    places = list(zip(*jacobian.sparsity().get_triplet(), strict=True))
+    keep = sorted({column for _, column in places})
+    elements: list[dict[int, int]] = [{} for _ in graph.axes]
+    # CasADi lists nonzeros column by column, so the columns of an axis come in order.
+    for (axis, column), node in zip(places, trace.outputs[0], strict=True):
+        elements[axis][keep.index(column)] = node
     return Regressor(
-        states=[graph.q, graph.qd, graph.qdd, graph.direction],
-        jacobian=jacobian[:, keep],
-        offset=offset,
-        names=[graph.keys[unknown[k]] for k in keep],
-        vanished=[graph.keys[k] for j, k in enumerate(unknown) if j not in keep],
+        trace,
+        elements,
+        offset=trace.outputs[1] if offset.nnz() else (),
+        names=[keys[unknown[k]] for k in keep],
+        vanished=[keys[k] for j, k in enumerate(unknown) if j not in keep],
     )

@@ -29,29 +29,25 @@ def inverse_dynamics(chain: Chain, q: Any, qd: Any, qdd: Any, theta: Any) -> Any
 
     `theta` holds the ten parameters of each link, base first, in the order of INERTIAL_NAMES.
     """
-    forces, moments = [], []
-    w, dw = ca.SX(3, 1), ca.SX(3, 1)
-    a = ca.sparsify(ca.SX(-chain.gravity))
-    B = ca.SX(3, 3)
-    for i, joint in enumerate(chain.joints):
-        a = a + B @ _sparse(joint.translation)
-        w, dw, a = (_into_link(joint, q[i], vector) for vector in (w, dw, a))
-        w, dw, a = _add_joint_motion(joint, (w, dw, a), q[i], qd[i], qdd[i])
-        B = _rigid_acceleration(w, dw)
-        own = theta[10 * i : 10 * i + 10]
-        forces.append(own[0] * a + B @ own[1:4])
-        moments.append(ca.cross(own[1:4], a) + _moment_matrix(w, dw) @ own[4:10])
-    tau = ca.SX(len(chain.joints), 1)
-    f, n = ca.SX(3, 1), ca.SX(3, 1)
-    for i in reversed(range(len(chain.joints))):
-        joint = chain.joints[i]
-        f, n = f + forces[i], n + moments[i]
-        tau[i] = ca.dot(_sparse(joint.axis), n if joint.kind == "revolute" else f)
-        if joint.kind == "prismatic":
-            n = n + ca.cross(_sparse(joint.axis) * q[i], f)
-        f, n = _out_of_link(joint, q[i], f), _out_of_link(joint, q[i], n)
-        n = n + ca.cross(_sparse(joint.translation), f)
-    return tau
+    n = len(chain.joints)
+    placements = [_placement(joint, q[i]) for i, joint in enumerate(chain.joints)]
+    wrenches = []
+    w, dw, a, B = ca.SX(3, 1), ca.SX(3, 1), _sparse(-chain.gravity), ca.SX(3, 3)
+    for i, (joint, (R, p)) in enumerate(zip(chain.joints, placements, strict=True)):
+        motion = R.T @ ca.horzcat(w, dw, a + B @ p)
+        w, dw, a = _add_joint_motion(joint, motion, qd[i], qdd[i])
+        B, C = _link_matrices(w, dw)
+        m, mc, inertia = theta[10 * i], theta[10 * i + 1 : 10 * i + 4], theta[10 * i + 4 : 10 * i + 10]
+        wrenches.append(ca.horzcat(m * a + B @ mc, ca.cross(mc, a) + C @ inertia))
+    tau = [ca.SX(0)] * n
+    total = ca.SX(3, 2)
+    for i in reversed(range(n)):
+        joint, (R, p) = chain.joints[i], placements[i]
+        total = total + wrenches[i]
+        tau[i] = ca.dot(_sparse(joint.axis), total[:, 1 if joint.kind == "revolute" else 0])
+        total = R @ total
+        total = ca.horzcat(total[:, 0], total[:, 1] + ca.cross(p, total[:, 0]))
+    return ca.vertcat(*tau)
 
 
 def _sparse(values: Array) -> Any:
@@ -59,59 +55,43 @@ def _sparse(values: Array) -> Any:
     return ca.sparsify(ca.SX(values))
 
 
-def _into_link(joint: Joint, q: Any, vector: Any) -> Any:
-    """Components in the link's frame of a vector given in the frame before the joint."""
-    vector = _sparse(joint.rotation.T) @ vector
-    return _turned(joint.axis, ca.cos(q), -ca.sin(q), vector) if joint.kind == "revolute" else vector
+def _placement(joint: Joint, q: Any) -> tuple[Any, Any]:
+    """(rotation [3, 3], translation [3]) of the link's frame in the frame before the joint."""
+    fixed = joint.rotation
+    if joint.kind == "prismatic":
+        return _sparse(fixed), _sparse(joint.translation) + _sparse(fixed @ joint.axis) * q
+    along = np.outer(joint.axis, joint.axis)
+    # Rodrigues' formula, its constant factors multiplied out.
+    parts = [fixed @ part for part in (along, np.eye(3) - along, skew(joint.axis))]
+    return _sparse(parts[0]) + _sparse(parts[1]) * ca.cos(q) + _sparse(parts[2]) * ca.sin(q), _sparse(joint.translation)
 
 
-def _out_of_link(joint: Joint, q: Any, vector: Any) -> Any:
-    """Components in the frame before the joint of a vector given in the link's frame."""
-    if joint.kind == "revolute":
-        vector = _turned(joint.axis, ca.cos(q), ca.sin(q), vector)
-    return _sparse(joint.rotation) @ vector
-
-
-def _turned(axis: Array, cosine: Any, sine: Any, vector: Any) -> Any:
-    """A vector turned about a unit axis. Split so that an axis along a coordinate costs four products."""
-    along = np.outer(axis, axis)
-    across = _sparse(np.eye(3) - along) @ vector
-    return _sparse(along) @ vector + cosine * across + sine * (_sparse(skew(axis)) @ vector)
-
-
-def _add_joint_motion(joint: Joint, motion: tuple[Any, Any, Any], q: Any, qd: Any, qdd: Any) -> tuple[Any, Any, Any]:
-    """(w, dw, a) of the link from those of a body that stands where the link is but does not move in the joint."""
-    w, dw, a = motion
+def _add_joint_motion(joint: Joint, motion: Any, qd: Any, qdd: Any) -> tuple[Any, Any, Any]:
+    """(w, dw, a) of the link from the columns of `motion`: those of a body in its place that does not move in it."""
+    w, dw, a = ca.horzsplit(motion)
     axis = _sparse(joint.axis)
+    sideways = ca.cross(w, axis) * qd
     if joint.kind == "revolute":
-        return w + axis * qd, dw + ca.cross(w, axis) * qd + axis * qdd, a
-    a = a + _rigid_acceleration(w, dw) @ (axis * q) + 2 * ca.cross(w, axis) * qd + axis * qdd
-    return w, dw, a
+        return w + axis * qd, dw + sideways + axis * qdd, a
+    return w, dw, a + 2 * sideways + axis * qdd
 
 
-def _rigid_acceleration(w: Any, dw: Any) -> Any:
-    """B [3, 3]: acceleration of a body's point relative to the origin, by its position. Products are shared."""
-    x, y, z = (w[k] for k in range(3))
-    dx, dy, dz = (dw[k] for k in range(3))
+def _link_matrices(w: Any, dw: Any) -> tuple[Any, Any]:
+    """(B [3, 3], C [3, 6]) of a link that turns with w and dw.
+
+    B takes a body's point to its acceleration relative to the origin; C the elements Ixx, Ixy, Iyy, Ixz, Iyz, Izz
+    to I dw + w x (I w). Both are made of the same products.
+    """
+    x, y, z = ca.vertsplit(w)
+    dx, dy, dz = ca.vertsplit(dw)
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return ca.sparsify(
-        ca.vertcat(
-            ca.horzcat(-(yy + zz), xy - dz, xz + dy),
-            ca.horzcat(xy + dz, -(xx + zz), yz - dx),
-            ca.horzcat(xz - dy, yz + dx, -(xx + yy)),
-        )
+    xy_m, xy_p, xz_m, xz_p, yz_m, yz_p = xy - dz, xy + dz, xz - dy, xz + dy, yz - dx, yz + dx
+    B = ca.vertcat(
+        ca.horzcat(-(yy + zz), xy_m, xz_p), ca.horzcat(xy_p, -(xx + zz), yz_m), ca.horzcat(xz_m, yz_p, -(xx + yy))
     )
-
-
-def _moment_matrix(w: Any, dw: Any) -> Any:
-    """[3, 6]: I dw + w x (I w) by the elements Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
-    x, y, z = (w[k] for k in range(3))
-    dx, dy, dz = (dw[k] for k in range(3))
-    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return ca.sparsify(
-        ca.vertcat(
-            ca.horzcat(dx, dy - xz, -yz, dz + xy, yy - zz, yz),
-            ca.horzcat(xz, dx + yz, dy, zz - xx, dz - xy, -xz),
-            ca.horzcat(-xy, xx - yy, xy, dx - yz, dy + xz, dz),
-        )
+    C = ca.vertcat(
+        ca.horzcat(dx, -xz_m, -yz, xy_p, yy - zz, yz),
+        ca.horzcat(xz, yz_p, dy, zz - xx, -xy_m, -xz),
+        ca.horzcat(-xy, xx - yy, xy, -yz_m, xz_p, dz),
     )
+    return ca.sparsify(B), ca.sparsify(C)

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from idmkit.dynamics.rotations import Array
-from idmkit.dynamics.trace import Trace
+from idmkit.dynamics.trace import BINARY, UNARY, Node, Trace
 
 BLOCK = 2048
 """Samples a block."""
+
+_FUNCTIONS = {name: getattr(np, name) for name in {*UNARY.values(), *BINARY.values(), "negative"}}
 
 _Step = tuple[Callable[..., Any], tuple[int, ...]]
 """A numpy function and the storage places of its arguments, the last of which it writes."""
@@ -30,16 +32,18 @@ class Tape:
     what earlier ones computed.
     """
 
-    def __init__(self, inputs: Sequence[Any], segments: Sequence[Any], *, block: int = BLOCK, spare: int = 0) -> None:
-        trace = Trace(inputs, segments)
+    def __init__(
+        self, trace: Trace, segments: Sequence[Sequence[int]] | None = None, *, block: int = BLOCK, spare: int = 0
+    ) -> None:
+        """`segments`: the nodes of each output; default: all of the trace's outputs."""
+        chosen = trace.outputs if segments is None else segments
         self.block = block
-        self.inputs: Array = np.zeros((sum(symbol.numel() for symbol in inputs), block))
-        self.outputs: tuple[Array, ...] = tuple(np.zeros((len(part) + spare, block)) for part in trace.outputs)
-        plan = _Plan(trace, self.inputs, self.outputs)
+        self.inputs: Array = np.zeros((trace.n_inputs, block))
+        self.outputs: tuple[Array, ...] = tuple(np.empty((len(part) + spare, block)) for part in chosen)
+        plan = _Plan(trace, chosen, self.inputs, self.outputs)
         self._storage = plan.storage
         self._steps = plan.steps
         self._code: dict[int, list[list[tuple[Any, ...]]]] = {}
-        self._bind(block)
 
     @property
     def size(self) -> int:
@@ -58,7 +62,7 @@ class Tape:
     def _bind(self, count: int) -> None:
         """Prepares the arguments for blocks of `count` samples; keeps those for whole blocks and the last other."""
         whole = self._code.get(self.block)
-        storage = [array[..., :count] if array.ndim else array for array in self._storage]
+        storage = [array[:count] if array.ndim else array for array in self._storage]
         code = [
             [(function, tuple(storage[place] for place in places)) for function, places in steps]
             for steps in self._steps
@@ -72,7 +76,9 @@ class _Plan:
     A result that is an element of its segment's output lives there from the start; others get a register.
     """
 
-    def __init__(self, trace: Trace, inputs: Array, outputs: tuple[Array, ...]) -> None:
+    def __init__(
+        self, trace: Trace, segments: Sequence[Sequence[int]], inputs: Array, outputs: tuple[Array, ...]
+    ) -> None:
         self.storage: list[Array] = []
         self.steps: list[list[_Step]] = [[] for _ in outputs]
         self._nodes = trace.nodes
@@ -80,15 +86,15 @@ class _Plan:
         self._places: dict[int, int] = {}
         self._register_of: dict[int, int] = {}
         self._free: list[int] = []
-        order = _schedule(trace)
-        self._last = _last_uses(trace, order)
         for index, node in enumerate(trace.nodes):
-            if node.operation == "input":
-                self._places[index] = self._store(inputs[node.place])
-            elif node.operation == "constant":
-                self._places[index] = self._store(np.array(node.value))
+            if node[0] == "input":
+                self._places[index] = self._store(inputs[node[1]])
+            elif node[0] == "constant":
+                self._places[index] = self._store(np.array(node[1]))
+        order = _schedule(trace.nodes, segments, set(self._places))
+        self._last = _last_uses(trace.nodes, segments, order)
         time = 0
-        for segment, (operations, elements) in enumerate(zip(order, trace.outputs, strict=True)):
+        for segment, (operations, elements) in enumerate(zip(order, segments, strict=True)):
             rows = [self._store(outputs[segment][row]) for row in range(len(elements))]
             home = {index: rows[row] for row, index in reversed(list(enumerate(elements)))}
             for index in operations:
@@ -102,58 +108,61 @@ class _Plan:
         return len(self.storage) - 1
 
     def _compute(self, segment: int, index: int, home: int | None, time: int) -> None:
-        node = self._nodes[index]
-        sources = tuple(self._places[argument] for argument in node.arguments)
-        self._release(node.arguments, time)
+        name, *arguments = self._nodes[index]
+        sources = [self._places[argument] for argument in arguments]
+        self._release(arguments, time)
         place = home
         if place is None:
-            place = self._free.pop() if self._free else self._store(np.zeros(self._block))
+            place = self._free.pop() if self._free else self._store(np.empty(self._block))
             self._register_of[index] = place
         self._places[index] = place
-        self.steps[segment].append((getattr(np, node.operation), (*sources, place)))
+        self.steps[segment].append((_FUNCTIONS[name], (*sources, place)))
 
-    def _copy(self, segment: int, elements: list[int], rows: list[int], time: int) -> None:
+    def _copy(self, segment: int, elements: Sequence[int], rows: list[int], time: int) -> None:
         """Fills the elements of an output that are inputs, constants, or results that live elsewhere."""
         for index, row in zip(elements, rows, strict=True):
-            if self._nodes[index].operation == "constant":
-                self.storage[row][...] = self._nodes[index].value
+            if self._nodes[index][0] == "constant":
+                self.storage[row][...] = self._nodes[index][1]
             elif self._places[index] != row:
                 self.steps[segment].append((np.copyto, (row, self._places[index])))
         self._release(elements, time)
 
     def _release(self, indices: Sequence[int], time: int) -> None:
-        for index in set(indices):
+        """Frees the registers of results that are not needed any more; a repeated index is freed once."""
+        for index in indices:
             if self._last[index] == time and index in self._register_of:
                 self._free.append(self._register_of.pop(index))
 
 
-def _schedule(trace: Trace) -> list[list[int]]:
+def _schedule(nodes: Sequence[Node], segments: Sequence[Sequence[int]], given: set[int]) -> list[list[int]]:
     """Operations a segment in an order that keeps few results alive: depth first, element by element."""
-    done = {index for index, node in enumerate(trace.nodes) if not node.arguments}
+    done = set(given)
     order: list[list[int]] = []
-    for elements in trace.outputs:
+    for elements in segments:
         order.append([])
-        stack = [(index, False) for index in reversed(elements)]
+        stack = list(reversed(elements))
         while stack:
-            index, ready = stack.pop()
-            if index in done:
+            index = stack[-1]
+            waiting = [] if index in done else [a for a in nodes[index][:0:-1] if a not in done]
+            if waiting:
+                stack += waiting
                 continue
-            if ready:
+            stack.pop()
+            if index not in done:
                 done.add(index)
                 order[-1].append(index)
-            else:
-                stack.append((index, True))
-                stack += [(argument, False) for argument in reversed(trace.nodes[index].arguments)]
     return order
 
 
-def _last_uses(trace: Trace, order: list[list[int]]) -> dict[int, int]:
+def _last_uses(
+    nodes: Sequence[Node], segments: Sequence[Sequence[int]], order: Sequence[Sequence[int]]
+) -> dict[int, int]:
     """When each result is needed last, counting operations and, behind each segment, the filling of its output."""
     last: dict[int, int] = {}
     time = 0
-    for operations, elements in zip(order, trace.outputs, strict=True):
+    for operations, elements in zip(order, segments, strict=True):
         for index in operations:
-            for argument in trace.nodes[index].arguments:
+            for argument in nodes[index][1:]:
                 last[argument] = time
             time += 1
         for index in elements:

@@ -8,7 +8,7 @@ result needs it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 
@@ -47,16 +47,11 @@ _ODD = {"sin", "tan", "arcsin", "arctan", "tanh", "sign", "reciprocal"}
 _EVEN = {"square", "cos", "absolute"}
 
 
-class Node(NamedTuple):
-    """One operation on the results of earlier nodes; "input" and "constant" have none.
+Node = tuple[Any, ...]
+"""An operation: its name, then the indices of earlier nodes; or ("input", place) and ("constant", value).
 
-    `place` of an input: its index among all elements of the inputs, one after the other.
-    """
-
-    operation: str
-    arguments: tuple[int, ...] = ()
-    place: int = -1
-    value: float = 0.0
+The place of an input is its index among all elements of the inputs, one after the other.
+"""
 
 
 class Trace:
@@ -66,12 +61,13 @@ class Trace:
         """`inputs`: SX symbols; `outputs`: dense SX columns. Raises ModelError for an operation without a twin."""
         self.nodes: list[Node] = []
         self._known: dict[Node, int] = {}
-        function = ca.Function("trace", list(inputs), list(outputs))
         starts = [0]
         for symbol in inputs:
             starts.append(starts[-1] + symbol.numel())
-        work: dict[int, tuple[bool, int]] = {}
+        self.n_inputs: int = starts[-1]
         self.outputs: list[list[int]] = [[-1] * output.numel() for output in outputs]
+        function = ca.Function("trace", list(inputs), list(outputs))
+        work: dict[int, tuple[bool, int]] = {}
         for k in range(function.n_instructions()):
             code, source, target = (
                 function.instruction_id(k),
@@ -79,60 +75,57 @@ class Trace:
                 function.instruction_output(k),
             )
             if code == ca.OP_INPUT:
-                work[target[0]] = (False, self._node(Node("input", place=starts[source[0]] + source[1])))
+                work[target[0]] = (False, self._node(("input", starts[source[0]] + source[1])))
             elif code == ca.OP_CONST:
                 value = float(function.instruction_constant(k))
-                work[target[0]] = (value < 0, self._node(Node("constant", value=abs(value))))
+                work[target[0]] = (value < 0, self._node(("constant", abs(value))))
             elif code == ca.OP_OUTPUT:
                 self.outputs[target[0]][target[1]] = self._plain(work[source[0]])
             else:
                 work[target[0]] = self._operate(code, [work[slot] for slot in source])
 
     def _node(self, node: Node) -> int:
-        if node not in self._known:
-            self._known[node] = len(self.nodes)
+        index = self._known.setdefault(node, len(self.nodes))
+        if index == len(self.nodes):
             self.nodes.append(node)
-        return self._known[node]
+        return index
 
     def _plain(self, signed: tuple[bool, int]) -> int:
         minus, node = signed
-        return self._node(Node("negative", (node,))) if minus else node
+        return self._node(("negative", node)) if minus else node
 
     def _operate(self, code: int, operands: list[tuple[bool, int]]) -> tuple[bool, int]:
-        if code == ca.OP_ASSIGN:
-            return operands[0]
-        if code == ca.OP_NEG:
-            return not operands[0][0], operands[0][1]
-        if code == ca.OP_TWICE:
-            return self._add(operands[0], operands[0])
-        if code == ca.OP_ADD:
-            return self._add(operands[0], operands[1])
-        if code == ca.OP_SUB:
-            return self._add(operands[0], (not operands[1][0], operands[1][1]))
+        minus_a, a = operands[0]
+        minus_b, b = operands[-1]
         if code == ca.OP_MUL:
-            (minus_a, a), (minus_b, b) = operands
-            return minus_a != minus_b, self._node(Node("multiply", (min(a, b), max(a, b))))
+            return minus_a != minus_b, self._node(("multiply", a, b) if a < b else ("multiply", b, a))
+        if code in (ca.OP_ADD, ca.OP_TWICE):
+            return self._add(minus_a, a, minus_b, b)
+        if code == ca.OP_SUB:
+            return self._add(minus_a, a, not minus_b, b)
+        if code == ca.OP_NEG:
+            return not minus_a, a
+        if code == ca.OP_ASSIGN:
+            return minus_a, a
         if code == ca.OP_DIV:
-            (minus_a, a), (minus_b, b) = operands
-            return minus_a != minus_b, self._node(Node("divide", (a, b)))
+            return minus_a != minus_b, self._node(("divide", a, b))
         if code in UNARY:
             return self._apply(UNARY[code], operands[0])
         if code in BINARY:
-            return False, self._node(Node(BINARY[code], tuple(self._plain(operand) for operand in operands)))
+            return False, self._node((BINARY[code], *(self._plain(operand) for operand in operands)))
         raise ModelError(f"the model uses CasADi's operation {code}, which has no numpy twin here")
 
     def _apply(self, name: str, operand: tuple[bool, int]) -> tuple[bool, int]:
         minus, node = operand
         if name in _ODD:
-            return minus, self._node(Node(name, (node,)))
+            return minus, self._node((name, node))
         if name in _EVEN:
-            return False, self._node(Node(name, (node,)))
-        return False, self._node(Node(name, (self._plain(operand),)))
+            return False, self._node((name, node))
+        return False, self._node((name, self._plain(operand)))
 
-    def _add(self, first: tuple[bool, int], second: tuple[bool, int]) -> tuple[bool, int]:
-        (minus_a, a), (minus_b, b) = first, second
+    def _add(self, minus_a: bool, a: int, minus_b: bool, b: int) -> tuple[bool, int]:
         if minus_a == minus_b:
-            return minus_a, self._node(Node("add", (min(a, b), max(a, b))))
+            return minus_a, self._node(("add", a, b) if a < b else ("add", b, a))
         if a <= b:
-            return minus_a, self._node(Node("subtract", (a, b)))
-        return minus_b, self._node(Node("subtract", (b, a)))
+            return minus_a, self._node(("subtract", a, b))
+        return minus_b, self._node(("subtract", b, a))
