@@ -22,7 +22,7 @@ help: ## this list
 
 .PHONY: demo
 demo: setup-demo ## excite, capture, identify, write back and prove, on the virtual rig
-	$(BIN)/idm demo
+	$(BIN)/idm demo -o build/demo
 
 .PHONY: setup setup-demo
 setup: ## the virtual environment .venv with everything, tests included
