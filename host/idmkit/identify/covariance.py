@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LEAST_BANDWIDTH = 3.0
+"""Steps. The low-pass alone correlates the residuals over one period of its cutoff, 2.5 steps of the decimation."""
+
 
 def long_run_covariance(scores: Array) -> Array:
     """Sum of the autocovariances over all lags, times N, for scores [N, p] at equal steps; shape [p, p].
@@ -30,18 +33,18 @@ def long_run_covariance(scores: Array) -> Array:
 
 
 def _bandwidth(scores: Array) -> float:
-    """Andrews' choice for the quadratic spectral kernel, from an AR(1) fit to each score; at least 1 step."""
+    """Andrews' choice for the quadratic spectral kernel, from an AR(1) fit to each score; at least LEAST_BANDWIDTH."""
     before, after = scores[:-1], scores[1:]
     power = np.sum(before**2, axis=0)
     used = power > 0
     if not used.any():
-        return 1.0
+        return LEAST_BANDWIDTH
     rho = np.clip(np.sum(before * after, axis=0)[used] / power[used], -0.97, 0.97)
     innovation = np.mean((after[:, used] - rho * before[:, used]) ** 2, axis=0) / power[used]
     numerator = np.sum(4 * rho**2 * innovation**2 / (1 - rho) ** 8)
     denominator = np.sum(innovation**2 / (1 - rho) ** 4)
     alpha = numerator / denominator if denominator > 0 else 0.0
-    return float(max(1.0, 1.3221 * (alpha * len(scores)) ** 0.2))
+    return float(max(LEAST_BANDWIDTH, 1.3221 * (alpha * len(scores)) ** 0.2))
 
 
 def _kernel(x: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
 
 from idmkit.errors import IdentificationError
-from idmkit.records import CleanRecord
+from idmkit.records import Channel, CleanRecord
 from idmkit.signals import (
     FLAT,
     check_cutoff,
@@ -90,38 +90,26 @@ def observe(
     Raises IdentificationError where the cutoff is not above the motion and below the Nyquist frequency, or no
     stretch between gaps is longer than the filter's edges; RecordError where a channel is missing.
     """
-    record = clean.record
-    rate = record.sample_rate_hz
-    position = np.stack([record.channel(axis, "position").samples for axis in axes], axis=1)
-    torques = [record.channel(axis, "torque") for axis in axes]
+    record, rate = clean.record, clean.record.sample_rate_hz
     stretches = clean.segments()
     longest = max(stretches, key=lambda stretch: stretch.stop - stretch.start)
-    motion_hz = np.array([highest_motion_frequency(position[longest, k], rate) for k in range(len(axes))])
+    position = np.stack([record.channel(axis, "position").samples for axis in axes], axis=1)
+    motion_hz = np.array([highest_motion_frequency(column, rate) for column in position[longest].T])
     check_cutoff(cutoff_hz, rate, float(motion_hz.max()))
     edge = edge_rows(cutoff_hz, rate)
-    position_cutoffs = [_position_cutoff(column, rate, cutoff_hz) for column in position[longest].T]
-    parts = []
-    for stretch in stretches:
-        if stretch.stop - stretch.start <= 2 * edge + 1:
-            continue
-        q = np.stack(
-            [low_pass(position[stretch, k], rate, cutoff, FLAT) for k, cutoff in enumerate(position_cutoffs)], axis=1
-        )
-        qd, qdd = spline_derivatives(q, rate)
-        torque = np.stack([shifted(low_pass(c.samples[stretch], rate, cutoff_hz), rate, c.delay_s) for c in torques])
-        matrix, offset = model(q, qd, qdd, mean_direction(qd, qdd, rate))
-        torque = torque - low_pass(offset.T, rate, cutoff_hz).T
-        matrix = low_pass(matrix.swapaxes(0, 1), rate, cutoff_hz).swapaxes(0, 1)
-        kept = slice(edge, stretch.stop - stretch.start - edge)
-        row = np.arange(stretch.start, stretch.stop)[kept]
-        parts.append((row, q[kept], qd[kept], qdd[kept], torque[:, kept], matrix[:, kept]))
-    if not parts:
-        seconds = (longest.stop - longest.start) / rate
+    usable = [stretch for stretch in stretches if stretch.stop - stretch.start > 2 * edge + 1]
+    if not usable:
+        rows = longest.stop - longest.start
         raise IdentificationError(
-            f"the longest stretch without gaps is {seconds:.3g} s ({longest.stop - longest.start} samples); "
-            f"a cutoff of {cutoff_hz:g} Hz loses {2 * edge / rate:.3g} s at its ends. Record longer or raise the cutoff"
+            f"the longest stretch without gaps is {rows / rate:.3g} s ({rows} samples); a cutoff of "
+            f"{cutoff_hz:g} Hz loses {2 * edge / rate:.3g} s at its ends. Record longer or raise the cutoff"
         )
-    row, q, qd, qdd = (np.concatenate([part[k] for part in parts]) for k in range(4))
+    position_cutoffs = [_position_cutoff(column, rate, cutoff_hz) for column in position[longest].T]
+    torques = [record.channel(axis, "torque") for axis in axes]
+    parts = [_filtered(stretch, position, position_cutoffs, torques, model, rate, cutoff_hz) for stretch in usable]
+    row, q, qd, qdd, torque, matrix = (
+        np.concatenate([part[k] for part in parts], axis=int(k in (4, 5))) for k in range(6)
+    )
     top = np.abs(qd).max(axis=0)
     thresholds = np.array(
         [DEFAULT_THRESHOLD * top[k] if given is None else given for k, given in enumerate(velocity_thresholds)]
@@ -139,11 +127,34 @@ def observe(
         q=q,
         qd=qd,
         qdd=qdd,
-        torque=np.concatenate([part[4] for part in parts], axis=1),
-        regressor=np.concatenate([part[5] for part in parts], axis=1),
+        torque=torque,
+        regressor=matrix,
         moving=moving,
         fitted=np.stack([_beyond_reach(axis, row, reach) for axis in moving]),
     )
+
+
+def _filtered(
+    stretch: slice,
+    position: Array,
+    position_cutoffs: Sequence[float],
+    torques: Sequence[Channel],
+    model: LinearModel,
+    rate: float,
+    cutoff_hz: float,
+) -> tuple[NDArray[np.intp], Array, Array, Array, Array, Array]:
+    """(row, q, qd, qdd, torque, regressor) of one stretch, its edges trimmed; shapes as in `Observations`."""
+    columns = [low_pass(position[stretch, k], rate, cutoff, FLAT) for k, cutoff in enumerate(position_cutoffs)]
+    q = np.stack(columns, axis=1)
+    qd, qdd = spline_derivatives(q, rate)
+    torque = np.stack([shifted(low_pass(c.samples[stretch], rate, cutoff_hz), rate, c.delay_s) for c in torques])
+    matrix, offset = model(q, qd, qdd, mean_direction(qd, qdd, rate))
+    torque = torque - low_pass(offset.T, rate, cutoff_hz).T
+    matrix = low_pass(matrix.swapaxes(0, 1), rate, cutoff_hz).swapaxes(0, 1)
+    edge = edge_rows(cutoff_hz, rate)
+    kept = slice(edge, stretch.stop - stretch.start - edge)
+    row = np.arange(stretch.start, stretch.stop)[kept]
+    return row, q[kept], qd[kept], qdd[kept], torque[:, kept], matrix[:, kept]
 
 
 def _position_cutoff(position: Array, rate: float, cutoff_hz: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
@@ -52,6 +54,12 @@ def low_pass(samples: Samples, sample_rate_hz: float, cutoff_hz: float, order: i
             f"{len(samples)} samples at {sample_rate_hz:g} Hz are too few for a cutoff of {cutoff_hz:g} Hz: "
             f"{needed} are lost at the ends; record longer or raise the cutoff"
         )
-    sections = butter(order, cutoff_hz, fs=sample_rate_hz, output="sos")
+    sections = _sections(order, cutoff_hz, sample_rate_hz)
     padding = min(len(samples) - 1, 2 * edge_rows(cutoff_hz, sample_rate_hz))
     return np.asarray(sosfiltfilt(sections, samples, axis=0, padlen=padding))
+
+
+@lru_cache(maxsize=64)
+def _sections(order: int, cutoff_hz: float, sample_rate_hz: float) -> Samples:
+    """Second-order sections [K, 6] of the filter."""
+    return np.asarray(butter(order, cutoff_hz, fs=sample_rate_hz, output="sos"))

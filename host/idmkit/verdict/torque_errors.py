@@ -37,7 +37,7 @@ def torque_errors(observations: Observations, estimate: Estimate) -> list[Torque
                 samples=len(measured),
                 max_percent=100 * float(np.abs(error).max()) / peak,
                 mean_percent=100 * float(np.abs(error).mean()) / peak,
-                relative_percent=100 * float(np.linalg.norm(error) / np.linalg.norm(measured)),
+                relative_percent=100 * float(np.sqrt(np.sum(error**2) / np.sum(measured**2))),
             )
         )
     return result
