@@ -35,13 +35,18 @@ def _ramp(torque: ptr32, ramp: int, n: int, sh: int):
         i += 1
 
 
-# State = hi * 2**15 + lo. now - hi is below 2**31; its upper part times TEF (<= 2**15) as well.
+# State = hi * 2**15 + lo. The error is kept below 2**30, as torques are: now - hi is then below 2**31, its upper
+# part times TEF (<= 2**15) at most that.
 @micropython.viper
 def _filter(error: ptr32, state: ptr32, feedback: ptr32, tef: ptr32, n: int, sh: int):
     """`error` holds the delayed model torque on entry and TE on return; `state` is lo for all axes, then hi."""
     i = 0
     while i < n:
         now = ((error[i] << sh) >> sh) - ((feedback[i] << sh) >> sh)
+        if now > 0x3FFFFFFF:
+            now = 0x3FFFFFFF
+        elif now < -0x3FFFFFFF:
+            now = -0x3FFFFFFF
         hi = (state[n + i] << sh) >> sh
         lo = state[i]
         k = tef[i]

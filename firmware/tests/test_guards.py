@@ -1,0 +1,195 @@
+# Guards: each limit trips at its edge, the torque error against a filter of exact integers.
+
+from support import Numbers, make_axes, words, wrap
+
+from idmwire.faults import FAULT_NAMES
+from motionboard.guards import Guards
+
+NO_LIMIT = 2**30 - 1
+
+
+def make_guards(n=1, **changes):
+    axes, settings = make_axes(n, **changes)
+    return axes, settings, Guards(axes, settings)
+
+
+def tripped(guards):
+    number = guards.check()
+    return (FAULT_NAMES[number], guards.event[1], guards.event[2], guards.event[3]) if number else None
+
+
+def test_the_torque_threshold_trips_beyond_its_value_on_either_side():
+    axes, _, guards = make_guards(3, torque_threshold=(1000, 2000, 0))
+    axes.torque_model[0], axes.torque_model[1] = 1000, -2000
+    assert tripped(guards) is None
+    axes.torque_model[1] = -2001
+    assert tripped(guards) == ("torque_threshold", 1, -2001, 2000)
+    axes.torque_model[0] = 1001
+    assert tripped(guards) == ("torque_threshold", 0, 1001, 1000)
+
+
+def test_the_position_error_counts_over_the_wrap():
+    axes, _, guards = make_guards(1, position_error_delay=2, position_error_max=50, position_min=-(2**31) + 1)
+    # The command climbs over 128 turns; the feedback follows two cycles later.
+    command = [2**31 - 95 + 40 * k for k in range(6)]
+    axes.position_command[0] = wrap(command[0])
+    guards.restart()
+    for k in range(6):
+        axes.position_command[0] = wrap(command[k])
+        axes.position_feedback[0] = wrap(command[max(0, k - 2)] - 7)
+        guards.errors()
+        assert axes.position_error[0] == 7, k
+        assert tripped(guards) is None
+    axes.position_feedback[0] = wrap(command[4] - 51)
+    guards.errors()
+    assert tripped(guards) == ("position_error", 0, 51, 50) or axes.position_error[0] != 51
+    axes.position_feedback[0] = wrap(axes.position_command[0] + 51)
+    for _ in range(3):
+        guards.errors()
+    assert tripped(guards) == ("position_error", 0, -51, 50)
+
+
+def test_the_position_limit_trips_outside_only():
+    axes, _, guards = make_guards(2, position_min=(-10, -(2**31) + 1), position_max=(10, 2**31 - 1))
+    for position, fault in ((-10, None), (10, None), (11, 10), (-11, -10), (2**31 - 1, 10), (-(2**31), -10)):
+        axes.position_command[0] = position
+        assert tripped(guards) == (None if fault is None else ("position_limit", 0, position, fault)), position
+    axes.position_command[0] = 0
+    axes.position_command[1] = 2**31 - 1
+    assert tripped(guards) is None
+
+
+def test_the_command_is_the_model_of_so_many_cycles_ago():
+    for delay in range(17):
+        axes, _, guards = make_guards(2, additive_torque_delay=(delay, 16 - delay), feedforward_ramp=1)
+        past = []
+        for k in range(40):
+            axes.torque_model[0], axes.torque_model[1] = 3 * k + 1, -5 * k - 1
+            past.append((3 * k + 1, -5 * k - 1))
+            guards.feed_forward(True)
+            for axis, back in ((0, delay), (1, 16 - delay)):
+                assert axes.torque_command[axis] == (past[k - back][axis] if k >= back else 0), (k, axis)
+
+
+def test_the_feed_forward_comes_and_goes_on_a_ramp():
+    for cycles in (1, 2, 7, 100, 4096):
+        axes, _, guards = make_guards(1, additive_torque_delay=0, feedforward_ramp=cycles)
+        axes.torque_model[0] = full = -(2**29) - 12345
+        before, steps = 0, 0
+        while before != full:
+            guards.feed_forward(True)
+            now = axes.torque_command[0]
+            assert before > now >= full
+            # No step is larger than its share, and one unit of rounding each for share and product.
+            assert before - now <= -full // cycles + -full // 32768 + 2, (cycles, steps)
+            before, steps = now, steps + 1
+        assert steps <= cycles
+        for _ in range(steps):
+            guards.feed_forward(False)
+            assert axes.torque_command[0] > before
+            before = axes.torque_command[0]
+        assert before == 0 and guards.ramp == 0
+        guards.feed_forward(False)
+        assert axes.torque_command[0] == 0 and guards.ramp == 0
+
+
+def filter_exactly(state, now, tef):
+    # State in 2^-15 of a count, with integers without a limit; the product is cut as the board cuts it.
+    high, low = state >> 15, state & 0x7FFF
+    return state + (now - high) * tef - ((tef * low) >> 15)
+
+
+def clipped(value):
+    return max(-NO_LIMIT, min(NO_LIMIT, value))
+
+
+def test_the_torque_error_is_filtered_exactly():
+    numbers = Numbers(5)
+    for tef in (1, 2, 3, 1000, 6554, 16384, 32767, 32768):
+        for size in (100, 2**20, 2**30 - 1):
+            axes, _, guards = make_guards(2, torque_error_filter=(tef, 32769 - tef), torque_error_delay=(0, 3))
+            states, past = [0, 0], []
+            for k in range(60):
+                past.append([numbers.between(-size, size) for _ in range(2)])
+                for axis in range(2):
+                    axes.torque_model[axis] = past[k][axis]
+                    axes.torque_feedback[axis] = numbers.between(-size, size)
+                guards.feed_forward(True)
+                guards.errors()
+                for axis, back, share in ((0, 0, tef), (1, 3, 32769 - tef)):
+                    model = past[k - back][axis] if k >= back else 0
+                    now = clipped(model - axes.torque_feedback[axis])
+                    states[axis] = filter_exactly(states[axis], now, share)
+                    assert axes.torque_error[axis] == states[axis] >> 15, (tef, size, k, axis)
+
+
+def test_a_filter_of_one_is_no_filter():
+    axes, _, guards = make_guards(1, torque_error_filter=32768, torque_error_delay=0)
+    numbers = Numbers(6)
+    for _ in range(50):
+        axes.torque_model[0] = numbers.between(-(2**29), 2**29)
+        axes.torque_feedback[0] = numbers.between(-(2**29), 2**29)
+        guards.feed_forward(True)
+        guards.errors()
+        assert axes.torque_error[0] == axes.torque_model[0] - axes.torque_feedback[0]
+
+
+def test_a_slow_filter_does_not_lose_small_errors():
+    # With TEF = 2^-15 an error of one count needs the wide state: it arrives in the end.
+    axes, _, guards = make_guards(1, torque_error_filter=1, torque_error_delay=0)
+    axes.torque_model[0] = 4
+    for _ in range(200000):
+        guards.feed_forward(True)
+        guards.errors()
+    assert axes.torque_error[0] == 4
+
+
+def test_every_torque_error_delay():
+    for delay in range(32):
+        axes, _, guards = make_guards(1, torque_error_delay=delay)
+        for k in range(40):
+            axes.torque_model[0] = k + 1
+            guards.feed_forward(True)
+            guards.errors()
+            assert axes.torque_error[0] == (k + 1 - delay if k >= delay else 0)
+
+
+def test_a_collision_lasts_its_cycles_in_a_row():
+    axes, settings, guards = make_guards(
+        2, torque_error_enable=1, torque_error_max=(100, 200), torque_error_duration=(3, 1), dynamic_model=1)
+    axes.torque_error[0] = 100
+    for _ in range(5):
+        assert tripped(guards) is None
+    axes.torque_error[0] = -101
+    assert tripped(guards) is None
+    assert tripped(guards) is None
+    axes.torque_error[0] = 0
+    assert tripped(guards) is None
+    axes.torque_error[0] = 101
+    assert [tripped(guards) for _ in range(3)] == [None, None, ("collision", 0, 101, 100)]
+    axes.torque_error[0] = 0
+    axes.torque_error[1] = -201
+    assert tripped(guards) == ("collision", 1, -201, 200)
+    settings.torque_error_enable[1] = 0
+    assert tripped(guards) is None
+    settings.torque_error_enable[1] = 1
+    settings.dynamic_model[1] = 0
+    assert tripped(guards) is None
+
+
+def test_a_restart_forgets_the_past():
+    axes, _, guards = make_guards(
+        1, torque_error_enable=1, torque_error_max=100, torque_error_duration=2, torque_error_filter=100, dynamic_model=1)
+    axes.torque_feedback[0] = 2**25
+    for _ in range(2000):
+        guards.feed_forward(True)
+        guards.errors()
+    assert tripped(guards) is None
+    axes.position_command[0] = axes.position_feedback[0] = 777
+    axes.torque_feedback[0] = 0
+    guards.restart()
+    guards.feed_forward(True)
+    guards.errors()
+    assert axes.torque_error[0] == 0 and axes.position_error[0] == 0
+    axes.torque_error[0] = 101
+    assert tripped(guards) is None
