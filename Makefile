@@ -37,6 +37,11 @@ test-64bit: setup # all but the 32-bit ones: needs no compiler
 test-32bit: setup emulators ## the firmware's tests on MicroPython with 32-bit words
 	$(PYTEST) -m words32
 
+BENCH ?= virtual
+.PHONY: hil
+hil: setup ## identify, write back and stop on a bench: make hil BENCH=NAME (docs/benches.md)
+	$(PYTEST) hil_tests --bench $(BENCH) --junitxml=build/hil-$(notdir $(basename $(BENCH))).xml
+
 .PHONY: lint types
 lint: setup ## style and likely bugs (ruff)
 	$(BIN)/ruff check

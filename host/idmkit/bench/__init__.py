@@ -2,7 +2,8 @@
 
 from idmkit.bench.bench import Bench
 from idmkit.bench.excite import identification_run
+from idmkit.bench.model import RobotModel
 from idmkit.bench.run import Run, capture_while
 from idmkit.bench.write import write_model, write_settings
 
-__all__ = ["Bench", "Run", "capture_while", "identification_run", "write_model", "write_settings"]
+__all__ = ["Bench", "RobotModel", "Run", "capture_while", "identification_run", "write_model", "write_settings"]

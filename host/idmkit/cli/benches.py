@@ -5,38 +5,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from idmkit.bench import Bench
-from idmkit.dynamics.axes import axes_graph
-from idmkit.dynamics.graph import Graph
-from idmkit.fixedpoint import Program, compile_robot, emit_viper
+from idmkit.bench import Bench, RobotModel
+from idmkit.fixedpoint import emit_viper
 from idmkit.link.client import Board
 from idmkit.rig import Rig
 from idmkit.robot import Robot
 
 VIRTUAL = "rig:"
 PORT_HELP = f"port of the board (/dev/ttyACM0, socket://host:port, ...), or {VIRTUAL} for a virtual rig of its own"
-
-
-@dataclass(frozen=True)
-class RobotModel:
-    """A robot's graph and what it compiles to."""
-
-    graph: Graph
-    program: Program
-
-    @classmethod
-    def of(cls, robot: Robot) -> RobotModel:
-        """Traces and compiles; raises RobotFileError or ModelError."""
-        return cls(
-            axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes]), compile_robot(robot)
-        )
-
-    def values(self, identified: dict[str, float]) -> dict[str, float]:
-        """All parameters of the program: those given, and no payload."""
-        return {**self.graph.no_payload(), **{key: identified[key] for key in identified}}
 
 
 @contextmanager

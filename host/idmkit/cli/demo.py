@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from idmkit.bench import Bench, write_model
+from idmkit.bench import Bench, RobotModel, write_model
 from idmkit.bench.performance import position_delay
 from idmkit.bench.prove import Proof, prove, switch_model
 from idmkit.bench.stops import Collision, ThresholdStop, collide, threshold_stop
-from idmkit.cli.benches import RobotModel, virtual_bench
+from idmkit.cli.benches import virtual_bench
 from idmkit.cli.identify import identify
 from idmkit.fitting import Fit
 from idmkit.rig import Rig

@@ -8,9 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from idmkit.bench import Bench, identification_run, write_model, write_settings
+from idmkit.bench import Bench, RobotModel, identification_run, write_model, write_settings
 from idmkit.bench.excite import identification_cycles
-from idmkit.cli.benches import PORT_HELP, VIRTUAL, RobotModel, open_bench
+from idmkit.cli.benches import PORT_HELP, VIRTUAL, open_bench
 from idmkit.cli.fit import REFUSED
 from idmkit.cli.printing import print_result
 from idmkit.cli.progress import Progress

@@ -7,10 +7,10 @@ import dataclasses
 import json
 from pathlib import Path
 
-from idmkit.bench import Bench, write_model, write_settings
+from idmkit.bench import Bench, RobotModel, write_model, write_settings
 from idmkit.board.parameters import parameters_of, settings_of
 from idmkit.board.settings import parameter_image
-from idmkit.cli.benches import RobotModel, open_board
+from idmkit.cli.benches import open_board
 from idmkit.errors import IdmError
 from idmkit.link.images import read_image
 from idmkit.robot import Robot, load_robot

@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from idmkit.cli.benches import RobotModel
+from idmkit.bench import RobotModel
 from idmkit.fixedpoint import emit_viper
 from idmkit.rig import Rig
 from idmkit.robot import load_robot

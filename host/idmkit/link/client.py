@@ -188,15 +188,19 @@ class Board:
         return _status(self.request("heartbeat"))
 
     @contextmanager
-    def heartbeats(self, period_s: float = HEARTBEAT_PERIOD_S) -> Iterator[None]:
-        """Sends heartbeats by the wall clock while its body runs; raises at the end if they had to stop."""
-        done = threading.Event()
+    def heartbeats(self, period_s: float = HEARTBEAT_PERIOD_S) -> Iterator[threading.Event]:
+        """Sends heartbeats by the wall clock while its body runs; raises at the end if they had to stop.
+
+        Its body gets an event: while that is set, no heartbeat goes out.
+        """
+        done, silent = threading.Event(), threading.Event()
         failure: list[LinkError] = []
 
         def beat() -> None:
             while not done.wait(period_s):
                 try:
-                    self.heartbeat()
+                    if not silent.is_set():
+                        self.heartbeat()
                 except LinkError as error:
                     failure.append(error)
                     return
@@ -204,7 +208,7 @@ class Board:
         thread = threading.Thread(target=beat, name="heartbeats", daemon=True)
         thread.start()
         try:
-            yield
+            yield silent
         finally:
             done.set()
             thread.join()

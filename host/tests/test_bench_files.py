@@ -1,0 +1,111 @@
+"""Bench files of hil_tests: what they say, what they may not say, and what a bench leaves out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench_file import BENCHES, BenchFileError, load_bench
+
+from idmkit.robot import load_robot
+
+ROOT = Path(__file__).resolve().parents[2]
+LEAST = 'schema = 1\ndescription = "a stand"\nrobot = "crank"\nport = "/dev/no-such-port"\n'
+
+
+@pytest.mark.parametrize("name", [file.stem for file in BENCHES.glob("*.toml")])
+def test_the_benches_that_come_along_are_valid(name: str) -> None:
+    assert load_bench(name).name == name
+
+
+def test_the_virtual_bench_is_made_for_the_run() -> None:
+    bench = load_bench("virtual")
+    assert bench.virtual
+    assert bench.moves
+    assert bench.can_power_cycle
+    assert bench.robot == load_robot("crank")
+
+
+def test_a_bench_narrows_the_robots_limits() -> None:
+    bench = load_bench("example")
+    (axis,) = bench.robot.axes
+    assert (axis.position_min, axis.position_max, axis.velocity_max) == (-4.0, 4.0, 12.0)
+    assert axis.acceleration_max == load_robot("crank").axes[0].acceleration_max
+    assert bench.can_power_cycle
+    assert not bench.virtual
+
+
+def test_by_default_nothing_moves(tmp_path: Path) -> None:
+    file = tmp_path / "stand.toml"
+    file.write_text(LEAST)
+    bench = load_bench(str(file))
+    assert not bench.moves
+    assert not bench.can_power_cycle
+
+
+def test_a_robot_file_lies_beside_its_bench_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(load_robot("slide").file.read_text())
+    (tmp_path / "stand.toml").write_text(LEAST.replace('"crank"', '"mine.toml"'))
+    assert load_bench(str(tmp_path / "stand.toml")).robot.name == "slide"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[axes.crank]\nposition_max = 3.0\n", r"stand.toml:6: axes.crank.position_max: .* reaches 3.5, .* allows 3;"),
+        ("[axes.crank]\nposition_min = -2.0\n", r"stand.toml:6: .* reaches -2.5, .* allows -2;"),
+        ("[axes.crank]\nvelocity_max = 9.0\n", r"stand.toml:6: .* reaches 9.425, .* allows 9;"),
+        ("[axes.crank]\nacceleration_max = 29.0\n", r"stand.toml:6: .* reaches 29.61, .* allows 29;"),
+        ("[axes.crank]\nvelocity_max = 25.0\n", r"stand.toml:6: .*must lie in \[-inf, 20\], is 25"),
+        ("[axes.crane]\nvelocity_max = 15.0\n", r"stand.toml:5: axes.crane: unknown field \(did you mean 'crank'\?\)"),
+        ("move = true\n", r"stand.toml:5: move: unknown field \(did you mean 'moves'\?\)"),
+        ('[power]\noff = "true"\n', r"stand.toml:5: power.on: is missing"),
+    ],
+)
+def test_errors_name_file_line_and_field(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "stand.toml"
+    file.write_text(LEAST + text)
+    with pytest.raises(BenchFileError, match=message):
+        load_bench(str(file))
+
+
+def test_an_unknown_bench_is_answered_with_those_there_are() -> None:
+    with pytest.raises(BenchFileError, match="no bench of this name; there are example, virtual"):
+        load_bench("virtuall")
+
+
+def run_on(bench: str, *options: str) -> str:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "hil_tests",
+        "-q",
+        "--color=no",
+        "-p",
+        "no:cacheprovider",
+        "--bench",
+        bench,
+    ]
+    return subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+
+def test_a_robot_that_may_not_move_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "stand.toml"
+    file.write_text(LEAST)
+    said = run_on(str(file))
+    assert "3 skipped" in said
+    assert "bench stand does not say `moves = true`" in said
+
+
+def test_what_a_bench_lacks_is_said_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "stand.toml"
+    file.write_text(LEAST + "moves = true\n")
+    said = run_on(str(file))
+    assert "1 skipped, 2 errors" in said
+    assert "bench stand has no [power] table" in said
+    assert "bench stand: There is no port /dev/no-such-port." in said
+    assert "Traceback" not in said
+    assert "client.py" not in said
