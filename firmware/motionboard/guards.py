@@ -105,7 +105,8 @@ def _outside(value: ptr32, low: ptr32, high: ptr32, event: ptr32, n: int, sh: in
 # there is no torque to compare with.
 @micropython.viper
 def _lasting(
-    error: ptr32, limit: ptr32, enable: ptr32, model: ptr32, duration: ptr32, above: ptr32, event: ptr32, n: int, sh: int
+    error: ptr32, limit: ptr32, enable: ptr32, model: ptr32, duration: ptr32, above: ptr32, event: ptr32,
+    n: int, sh: int
 ) -> int:
     found = 0
     i = 0

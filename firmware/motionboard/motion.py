@@ -19,6 +19,7 @@ import micropython
 
 from idmwire.sine import SINE
 from motionboard.fixed import SH, scale, sincos
+from motionboard.shapes import advance, hermite, quintic
 
 HOLD = 0
 MOVE = 1
@@ -28,53 +29,12 @@ STOP = 3
 _LONGEST_MOVE = 32767
 _LONGEST_STOP = 8000
 
+# Coefficients must leave the channels below 2**30: a move's peak speed is 15/8 of its mean, its acceleration 5.8 times.
+_MOST = 0x3FFFFFFF
+_MOVE_SPEED_MOST = 0x1FFFFFFF
+_MOVE_ACCELERATION_MOST = 0x7FFFFFF
+
 _CYCLES_MASK = 0x3FFFFFFF
-
-
-# s in 2**-30. w = s (1 - s) <= 2**28; products drop their lowest partial term: error <= 4 in 2**-28.
-# Ranges: 10 s^3 <= 2**30.4 for s <= 1/2 (the other half by symmetry); 15 z <= 2**30.5; 30 w^2 <= 2**30.9.
-@micropython.viper
-def _quintic(s: int, f0: ptr32, f1: ptr32, f2: ptr32, n: int):
-    half = s
-    if s > 0x20000000:
-        half = 0x3FFFFFFF - s + 1
-    hh = half >> 15
-    hl = half & 0x7FFF
-    s2 = hh * hh + ((2 * hh * hl) >> 15)
-    s2h = s2 >> 15
-    s3 = s2h * hh + ((s2h * hl + (s2 & 0x7FFF) * hh) >> 15)
-    s3h = s3 >> 15
-    s4 = s3h * hh + ((s3h * hl + (s3 & 0x7FFF) * hh) >> 15)
-    s4h = s4 >> 15
-    s5 = s4h * hh + ((s4h * hl + (s4 & 0x7FFF) * hh) >> 15)
-    place = (10 * s3 - 15 * s4 + 6 * s5) >> 2
-    w = half - s2
-    wh = w >> 15
-    wl = w & 0x7FFF
-    speed = (30 * (wh * wh + ((2 * wh * wl) >> 15))) >> 2
-    d = 0x3FFFFFFF - 2 * half + 1
-    dh = d >> 15
-    z = wh * dh + ((wh * (d & 0x7FFF) + wl * dh) >> 15)
-    turn = 15 * z
-    if s > 0x20000000:
-        place = 0x10000000 - place
-        turn = 0 - turn
-    i = 0
-    while i < n:
-        f0[i] = place
-        f1[i] = speed
-        f2[i] = turn
-        i += 1
-
-
-@micropython.viper
-def _advance(phase: ptr32, step: ptr32, f0: ptr32, f2: ptr32, n: int):
-    """f0 = 1 - cos for the phases just evaluated; then the phases of the next cycle (they wrap)."""
-    i = 0
-    while i < n:
-        f0[i] = 0x10000000 - f2[i]
-        phase[i] = phase[i] + step[i]
-        i += 1
 
 
 @micropython.viper
@@ -114,24 +74,38 @@ def _latch_direction(direction: ptr32, velocity: ptr32, n: int, sh: int):
         i += 1
 
 
-# How far one axis of a planned motion leaves its limits: 0 inside. int32 overflow of start + reach is
-# caught by comparing against the room that is left, never by adding first.
+# The first axis, + 1, that would leave its limits by so many steps of `distance`. A sum that wraps turns back.
 @micropython.viper
-def _fits(start: ptr32, reach: ptr32, low: ptr32, high: ptr32, n: int, sh: int) -> int:
+def _leaves(start: ptr32, distance: ptr32, steps: int, low: ptr32, high: ptr32, n: int, sh: int) -> int:
     i = 0
     while i < n:
         q = (start[i] << sh) >> sh
-        r = (reach[i] << sh) >> sh
+        r = (distance[i] << sh) >> sh
         lo = (low[i] << sh) >> sh
         hi = (high[i] << sh) >> sh
         if r != 0:
             if q < lo or q > hi:
                 return i + 1
-            # Half the room, so that the difference of two int32 stays one.
-            if r > 0 and (r >> 1) > (hi >> 1) - (q >> 1):
-                return i + 1
-            if r < 0 and ((0 - r) >> 1) > (q >> 1) - (lo >> 1):
-                return i + 1
+            k = 0
+            while k < steps:
+                to = ((q + r) << sh) >> sh
+                if r > 0 and (to < q or to > hi):
+                    return i + 1
+                if r < 0 and (to > q or to < lo):
+                    return i + 1
+                q = to
+                k += 1
+        i += 1
+    return 0
+
+
+@micropython.viper
+def _exceed(values: ptr32, most: int, n: int, sh: int) -> int:
+    i = 0
+    while i < n:
+        v = (values[i] << sh) >> sh
+        if v > most or v < 0 - most:
+            return 1
         i += 1
     return 0
 
@@ -146,22 +120,62 @@ def _same(a: ptr32, b: ptr32, n: int) -> int:
     return 1
 
 
-# h1 = s (1-s)^3 (1+3s) <= 0.28 in 2**-28: from slope 1 to rest.
 @micropython.viper
-def _hermite(s: int) -> int:
-    u = 0x3FFFFFFF - s + 1
-    uh = u >> 15
-    ul = u & 0x7FFF
-    u2 = uh * uh + ((2 * uh * ul) >> 15)
-    u2h = u2 >> 15
-    u3 = u2h * uh + ((u2h * ul + (u2 & 0x7FFF) * uh) >> 15)
-    th = s >> 15
-    tl = s & 0x7FFF
-    u3h = u3 >> 15
-    x = u3h * th + ((u3h * tl + (u3 & 0x7FFF) * th) >> 15)
-    xh = x >> 15
-    y = xh * th + ((xh * tl + (x & 0x7FFF) * th) >> 15)
-    return (x + 3 * y) >> 2
+def _shift_right(dst: ptr32, src: ptr32, bits: int, n: int, sh: int):
+    i = 0
+    while i < n:
+        dst[i] = ((src[i] << sh) >> sh) >> bits
+        i += 1
+
+
+# The last step of each speed times the cycles of the stop, below 2**29: the acceleration to bleed off.
+@micropython.viper
+def _momentum(dst: ptr32, velocity: ptr32, before: ptr32, cycles: int, n: int, sh: int):
+    most = 0x1FFFFFFF // cycles
+    i = 0
+    while i < n:
+        step = ((velocity[i] << sh) >> sh) - ((before[i] << sh) >> sh)
+        if step > most:
+            step = most
+        elif step < 0 - most:
+            step = 0 - most
+        dst[i] = step * cycles
+        i += 1
+
+
+@micropython.viper
+def _weights(going: ptr32, turning: ptr32, turn: int, n: int):
+    """going = 1 - going, and `turning` the same for all axes."""
+    i = 0
+    while i < n:
+        going[i] = 0x10000000 - going[i]
+        turning[i] = turn
+        i += 1
+
+
+@micropython.viper
+def _differences(step: ptr32, mean: ptr32, now: ptr32, before: ptr32, n: int, sh: int):
+    i = 0
+    while i < n:
+        b = (before[i] << sh) >> sh
+        d = ((now[i] << sh) >> sh) - b
+        step[i] = d
+        mean[i] = b + (d >> 1)
+        i += 1
+
+
+# A stop near the end of the positions' range ends there: over the wrap the drives would see a jump of 256 turns.
+@micropython.viper
+def _add_short_of_the_wrap(position: ptr32, step: ptr32, n: int, sh: int):
+    i = 0
+    while i < n:
+        q = (position[i] << sh) >> sh
+        d = (step[i] << sh) >> sh
+        to = ((q + d) << sh) >> sh
+        if (d > 0 and to < q) or (d < 0 and to > q):
+            to = q
+        position[i] = to
+        i += 1
 
 
 class Motion:
@@ -177,7 +191,6 @@ class Motion:
         self.pending = HOLD
         self.start_cycle = 0
         self.start = array("i", [0] * n)
-        self.reach = array("i", [0] * n)
         self.distance = array("i", [0] * n)
         self.velocity = array("i", [0] * n)
         self.acceleration = array("i", [0] * n)
@@ -188,7 +201,7 @@ class Motion:
         self._f2 = array("i", [0] * n)
         self._shift = array("i", [28] * n)
         self._before = array("i", [0] * n)
-        self._jump = array("i", [0] * n)
+        self._gain = array("i", [0] * n)
         self._ds = 0
         self._rest = 0
 
@@ -204,10 +217,12 @@ class Motion:
             return "out_of_range"
         if not _same(self.start, self.axes.position_command, n):
             return "stale_start"
-        _copy_words(self.reach, self.distance, n)
-        if kind == SINE_WAVE:
-            _add(self.reach, self.distance, n)
-        if _fits(self.start, self.reach, self.settings.position_min, self.settings.position_max, n, SH):
+        settings = self.settings
+        if (_exceed(self.distance, _MOST, n, SH)
+                or _exceed(self.velocity, _MOVE_SPEED_MOST if kind == MOVE else _MOST, n, SH)
+                or _exceed(self.acceleration, _MOVE_ACCELERATION_MOST if kind == MOVE else _MOST, n, SH)
+                or _leaves(self.start, self.distance, 1 if kind == MOVE else 2,
+                           settings.position_min, settings.position_max, n, SH)):
             return "out_of_range"
         return None
 
@@ -218,31 +233,29 @@ class Motion:
         self.cycles = cycles
 
     def stop(self):
-        """Begins a controlled stop of whatever moves; True where there is something to stop."""
+        """Begins a controlled stop of whatever moves."""
         self.pending = HOLD
         if self.kind == HOLD or self.kind == STOP:
-            return self.kind == STOP
+            return
         axes = self.axes
-        _copy_words(self.velocity, axes.velocity_command, axes.n)
-        # Acceleration that one cycle's whole velocity would be; below int32 for 128 rad/s at 1 ms.
-        scale(self.acceleration, self.velocity, self.settings.rate_mantissa, self.settings.rate_shift, axes.n, SH)
-        longest = 8
-        for i in range(axes.n):
-            rate = self.acceleration[i] >> 8
-            limit = self.settings.stop_acceleration[i] >> 8
-            # The quintic's largest slope is 15/8 of its mean.
-            needed = 8 + (-rate if rate < 0 else rate) // limit * 15 // 8
-            if needed > longest:
-                longest = needed
+        n = axes.n
+        settings = self.settings
+        _copy_words(self.velocity, axes.velocity_command, n)
+        # In 2**-6 rad/s^2 it stays below 2**30: the acceleration that would take all speed in a single cycle.
+        _shift_right(self._f0, self.velocity, 8, n, SH)
+        scale(self._f0, self._f0, settings.rate_mantissa, settings.rate_shift, n, SH)
+        longest = 0
+        for i in range(n):
+            rate = self._f0[i]
+            cycles = (-rate if rate < 0 else rate) // (settings.stop_acceleration[i] >> 8)
+            if cycles > longest:
+                longest = cycles
+        # The quintic's largest slope is 15/8 of its mean.
+        longest = 8 + longest * 15 // 8 if longest < _LONGEST_STOP // 2 else _LONGEST_STOP
         self.kind = STOP
         self.k = 0
-        self._set_duration(longest if longest < _LONGEST_STOP else _LONGEST_STOP)
-        # The acceleration to bleed off: the last velocity step times the duration, kept below 2**29.
-        most = 0x1FFFFFFF // self.cycles
-        for i in range(axes.n):
-            jump = self.velocity[i] - self._before[i]
-            self._jump[i] = (most if jump > most else -most if jump < -most else jump) * self.cycles
-        return True
+        self._set_duration(longest)
+        _momentum(self._gain, self.velocity, self._before, longest, n, SH)
 
     def hold_here(self):
         """Makes the measured position the command (arming, disarmed); no motion."""
@@ -275,10 +288,10 @@ class Motion:
         axes = self.axes
         n = axes.n
         if self.kind == MOVE:
-            _quintic(self._s(), self._f0, self._f1, self._f2, n)
+            quintic(self._s(), self._f0, self._f1, self._f2, n)
         else:
             sincos(self._f1, self._f2, self._phase, SINE, n, SH)
-            _advance(self._phase, self.phase_step, self._f0, self._f2, n)
+            advance(self._phase, self.phase_step, self._f0, self._f2, n)
         scale(axes.position_command, self._f0, self.distance, self._shift, n, SH)
         _add(axes.position_command, self.start, n)
         scale(axes.velocity_command, self._f1, self.velocity, self._shift, n, SH)
@@ -294,23 +307,18 @@ class Motion:
     def _stop_step(self):
         axes = self.axes
         n = axes.n
-        self.k += 1
-        _quintic(self._s(), self._f0, self._f1, self._f2, n)
         settings = self.settings
-        h = _hermite(self._s()) >> 14
-        for i in range(n):
-            # Small integers throughout: speeds below 2**30, shapes cut to 2**-14.
-            v0 = self.velocity[i]
-            remaining = 0x10000000 - self._f0[i]
-            v = (v0 >> 14) * (remaining >> 14) + (((v0 & 0x3FFF) * (remaining >> 14)) >> 14)
-            gain = self._jump[i]
-            v += (gain >> 14) * h + (((gain & 0x3FFF) * h) >> 14)
-            axes.velocity_command[i] = v
-            self._f1[i] = v - self._before[i]
-            self._f2[i] = (v + self._before[i]) >> 1
+        self.k += 1
+        s = self._s()
+        quintic(s, self._f0, self._f1, self._f2, n)
+        _weights(self._f0, self._f1, hermite(s), n)
+        scale(axes.velocity_command, self._f0, self.velocity, self._shift, n, SH)
+        scale(self._f1, self._f1, self._gain, self._shift, n, SH)
+        _add(axes.velocity_command, self._f1, n)
+        _differences(self._f1, self._f2, axes.velocity_command, self._before, n, SH)
         scale(axes.acceleration_command, self._f1, settings.rate_mantissa, settings.rate_shift, n, SH)
         scale(self._f0, self._f2, settings.step_mantissa, settings.step_shift, n, SH)
-        _add(axes.position_command, self._f0, n)
+        _add_short_of_the_wrap(axes.position_command, self._f0, n, SH)
         if self.k >= self.cycles:
             self.kind = HOLD
             self._rest_all()

@@ -1,6 +1,6 @@
 # Guards: each limit trips at its edge, the torque error against a filter of exact integers.
 
-from support import Numbers, make_axes, words, wrap
+from support import Numbers, make_axes, wrap
 
 from idmwire.faults import FAULT_NAMES
 from motionboard.guards import Guards
@@ -88,9 +88,11 @@ def test_the_feed_forward_comes_and_goes_on_a_ramp():
             guards.feed_forward(False)
             assert axes.torque_command[0] > before
             before = axes.torque_command[0]
-        assert before == 0 and guards.ramp == 0
+        assert before == 0
+        assert guards.ramp == 0
         guards.feed_forward(False)
-        assert axes.torque_command[0] == 0 and guards.ramp == 0
+        assert axes.torque_command[0] == 0
+        assert guards.ramp == 0
 
 
 def filter_exactly(state, now, tef):
@@ -179,7 +181,8 @@ def test_a_collision_lasts_its_cycles_in_a_row():
 
 def test_a_restart_forgets_the_past():
     axes, _, guards = make_guards(
-        1, torque_error_enable=1, torque_error_max=100, torque_error_duration=2, torque_error_filter=100, dynamic_model=1)
+        1, dynamic_model=1,
+        torque_error_enable=1, torque_error_max=100, torque_error_duration=2, torque_error_filter=100)
     axes.torque_feedback[0] = 2**25
     for _ in range(2000):
         guards.feed_forward(True)
@@ -190,6 +193,7 @@ def test_a_restart_forgets_the_past():
     guards.restart()
     guards.feed_forward(True)
     guards.errors()
-    assert axes.torque_error[0] == 0 and axes.position_error[0] == 0
+    assert axes.torque_error[0] == 0
+    assert axes.position_error[0] == 0
     axes.torque_error[0] = 101
     assert tripped(guards) is None
