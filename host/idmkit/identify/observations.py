@@ -182,7 +182,7 @@ def mean_direction(qd: Array, qdd: Array, sample_rate_hz: float) -> Array:
     time by up to half a sample, always the same in periodic motion, and the inertia would pay for it.
     """
     half = np.abs(qdd) / (2 * sample_rate_hz)
-    return np.asarray(np.clip(qd / np.where(half > 0, half, np.finfo(float).tiny), -1.0, 1.0))
+    return np.divide(np.clip(qd, -half, half), half, out=np.sign(qd), where=half > 0)
 
 
 def _beyond_reach(moving: Mask, row: NDArray[np.intp], reach: int) -> Mask:

@@ -10,7 +10,7 @@ import numpy as np
 
 from idmkit.errors import RecordError
 from idmkit.finding import Finding
-from idmkit.records.defects import Mask, find_spikes, find_stale, find_wraps, runs, unwrapped
+from idmkit.records.defects import Mask, find_slow_source, find_spikes, find_stale, find_wraps, runs, unwrapped
 from idmkit.records.plausibility import AxisLimits, check_units, clipping_finding, find_clipping
 from idmkit.records.record import Channel, Record, Samples
 from idmkit.records.timing import MAX_FILLED_ROWS, check_order, gap_findings, on_uniform_grid
@@ -97,7 +97,7 @@ def _clean_channel(channel: Channel, limits: AxisLimits, record: Record, finding
             "leave the channel out or record it again"
         )
     if count:
-        text = f"{channel.name} holds no number in {count} row(s)."
+        text = f"{channel.name} holds no number in {count} row(s); short runs are interpolated, long ones are gaps."
         findings.append(Finding("not_a_number", "warning", channel.axis, text, {"rows": count}))
     if channel.quantity == "position":
         wraps = find_wraps(samples, limits.revolute)
@@ -147,7 +147,8 @@ def _measured_rows(record: Record, findings: list[Finding]) -> Mask:
         text = f"{int(stale.sum())} row(s) ({100 * share:.0f} %) repeat the row before while the axis moves"
         step = "Record at the rate at which the drive is read."
         if share > _REPEATED_SOURCE:
-            text += "; the source is slower than the record, and its own rate is used."
+            stale, factor = find_slow_source([channel.samples for channel in channels], stale)
+            text += f"; the source gives one row in {factor}, and that rate is used."
             findings.append(Finding("stale_source", "warning", axis, text, evidence, step))
         else:
             findings.append(Finding("stale_rows", "warning", axis, text + "; interpolated.", evidence, step))

@@ -25,7 +25,8 @@ _SPIKE_RANGE = {True: 1e-3, False: 0.2}
 """Least height of a spike in parts of the channel's range: a position cannot jump, a torque can."""
 _SPIKE_QUANTA = 4
 _STALE_QUANTA = 6
-_JUMP_RATIO = 20.0
+_JUMP_RATIO = 5.0
+_JUMP_QUANTA = 20
 
 
 def quantum(samples: Samples) -> float:
@@ -49,41 +50,60 @@ def find_wraps(position: Samples, revolute: bool) -> Wraps | None:
     """Jumps of one size out of line with the motion around them; None where there are none.
 
     One jump alone counts only as a whole number of turns; two or more of equal size show the period themselves
-    (an encoder behind a gear wraps at a fraction of a joint turn).
+    (an encoder behind a gear wraps at a fraction of a joint turn). A jump and its return at once are a spike.
     """
     finite = np.flatnonzero(np.isfinite(position))
     steps = np.diff(position[finite])
-    if len(steps) < 3:
-        return None
-    usual = float(np.quantile(np.abs(steps), 0.99))
-    jumps = np.flatnonzero(np.abs(steps) > max(_JUMP_RATIO * usual, 1e-9))
+    jumps, usual = _jumps(steps, quantum(position))
     if not len(jumps):
         return None
-    sizes = np.abs(steps[jumps])
-    period = float(np.median(sizes))
+    period = float(np.median(np.abs(steps[jumps])))
     turns = period / (2 * math.pi)
-    whole_turns = revolute and turns > 0.5 and abs(turns - round(turns)) < 0.05
-    if whole_turns:
+    if revolute and turns > 0.5 and abs(turns - round(turns)) < 0.05:
         period = 2 * math.pi
-    elif len(jumps) < 2:
-        return None
+    else:
+        jumps = _without_returns(jumps, steps)
+        if len(jumps) < 2:
+            return None
+        period = float(np.median(np.abs(steps[jumps])))
+    sizes = np.abs(steps[jumps])
     residual = np.abs(sizes - period * np.round(sizes / period))
-    if residual.max() > max(0.05 * period, 2 * usual):
-        return None
-    after = position[finite[jumps] + 1] - position[np.maximum(finite[jumps] - 1, 0)]
-    lone = np.abs(after) < 0.5 * period
-    return None if lone.all() else Wraps(finite[jumps], period)
+    return Wraps(finite[jumps], period) if residual.max() <= max(0.05 * period, 2 * usual) else None
+
+
+def _jumps(steps: Samples, resolution: float) -> tuple[Rows, float]:
+    """(places of the steps that are a class of their own, largest of the others): they differ by a wide margin."""
+    sizes = np.sort(np.abs(steps))
+    moving = sizes[sizes > 0]
+    if len(moving) < 4:
+        return np.flatnonzero(steps < -np.inf), 0.0
+    # Jumps are rare: the gap between the classes lies in the upper half.
+    upper = np.maximum(moving[len(moving) // 2 :], resolution)
+    ratios = upper[1:] / upper[:-1]
+    widest = int(np.argmax(ratios))
+    usual = float(upper[widest])
+    if ratios[widest] < _JUMP_RATIO or upper[widest + 1] < _JUMP_QUANTA * resolution:
+        return np.flatnonzero(steps < -np.inf), usual
+    return np.flatnonzero(np.abs(steps) > 1.5 * usual), usual
+
+
+def _without_returns(jumps: Rows, steps: Samples) -> Rows:
+    """Jumps that are not undone by the next one within two rows."""
+    kept = np.ones(len(jumps), dtype=bool)
+    for index in range(len(jumps) - 1):
+        close = jumps[index + 1] - jumps[index] <= 2
+        if kept[index] and close and steps[jumps[index]] * steps[jumps[index + 1]] < 0:
+            kept[index : index + 2] = False
+    return jumps[kept]
 
 
 def unwrapped(position: Samples, wraps: Wraps) -> Samples:
     """Position with the jumps taken out; the first sample keeps its value."""
-    result = position.copy()
-    for row in wraps.rows:
-        before = position[: row + 1][np.isfinite(position[: row + 1])][-1]
-        after = position[row + 1 :][np.isfinite(position[row + 1 :])][0]
-        turns = round((after - before) / wraps.period)
-        result[row + 1 :] -= turns * wraps.period
-    return result
+    finite = np.flatnonzero(np.isfinite(position))
+    after = finite[np.searchsorted(finite, wraps.rows) + 1]
+    jumps = np.zeros(len(position))
+    jumps[after] = wraps.period * np.round((position[after] - position[wraps.rows]) / wraps.period)
+    return np.asarray(position - np.cumsum(jumps))
 
 
 def find_spikes(samples: Samples, *, continuous: bool) -> Rows:
@@ -114,18 +134,35 @@ def find_stale(channels: list[Samples], position: Samples) -> Mask:
     A row at standstill repeats by right; so "moves on" asks for several encoder steps between the fresh rows
     on both sides.
     """
-    rows = len(position)
-    same = np.zeros(rows, dtype=bool)
-    if rows < 3:
-        return same
-    same[1:] = True
-    for samples in channels:
-        same[1:] &= (samples[1:] == samples[:-1]) | (np.isnan(samples[1:]) & np.isnan(samples[:-1]))
+    same = _repeats(channels)
+    rows = np.arange(len(position))
     fresh = np.flatnonzero(~same)
-    following = fresh[np.minimum(np.searchsorted(fresh, np.arange(rows)), len(fresh) - 1)]
-    leading = fresh[np.searchsorted(fresh, np.arange(rows), side="right") - 1]
+    following = fresh[np.minimum(np.searchsorted(fresh, rows), len(fresh) - 1)]
+    leading = fresh[np.searchsorted(fresh, rows, side="right") - 1]
     moved = np.abs(position[following] - position[leading])
     return same & (moved > _STALE_QUANTA * quantum(position))
+
+
+def find_slow_source(channels: list[Samples], stale: Mask) -> tuple[Mask, int]:
+    """(rows to leave out [S], rows for one fresh one) where a source is sampled again and again.
+
+    At standstill, too, where rows repeat by right, one row is kept for each time the source was read.
+    """
+    same = _repeats(channels)
+    fresh = np.flatnonzero(~same)
+    moving = np.diff(fresh)[stale[np.minimum(fresh[:-1] + 1, len(stale) - 1)]]
+    factor = int(np.median(moving)) if len(moving) else 1
+    age = np.arange(len(same)) - fresh[np.searchsorted(fresh, np.arange(len(same)), side="right") - 1]
+    return same & (age % factor != 0), factor
+
+
+def _repeats(channels: list[Samples]) -> Mask:
+    """Rows that equal the row before in every channel, shape [S]; the first never does."""
+    same = np.ones(len(channels[0]), dtype=bool)
+    same[:1] = False
+    for samples in channels:
+        same[1:] &= (samples[1:] == samples[:-1]) | (np.isnan(samples[1:]) & np.isnan(samples[:-1]))
+    return same
 
 
 def runs(mask: Mask) -> list[tuple[int, int]]:

@@ -49,6 +49,9 @@ def save_record(record: Record, path: Path) -> None:
 def load_record(path: Path) -> Record:
     """Reads a record; raises RecordError where the file is missing, damaged or of another schema."""
     try:
+        with path.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise RecordError(f"{path} is no record of this program, or it is damaged: it is no zip archive")
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header: dict[str, Any] = json.loads(str(arrays["header"]))

@@ -24,14 +24,12 @@ def spline_derivatives(samples: Samples, sample_rate_hz: float) -> tuple[Samples
 
     Beyond its ends the signal is taken to go on point-symmetrically, so the second derivative tends to zero there.
     """
-    pad = min(_PAD, len(samples) - 1)
-    before = 2 * samples[:1] - samples[pad:0:-1]
-    after = 2 * samples[-1:] - samples[-2 : -pad - 2 : -1]
-    extended = np.concatenate((before, samples, after))
+    widths = [(_PAD, _PAD)] + [(0, 0)] * (samples.ndim - 1)
+    extended = np.pad(samples, widths, mode="reflect", reflect_type="odd")
     coefficients = spline_filter1d(extended, DEGREE, axis=0, mode="mirror")
     first = correlate1d(coefficients, _SLOPE, axis=0, mode="mirror")
     second = correlate1d(coefficients, _CURVATURE, axis=0, mode="mirror")
-    kept = slice(pad, pad + len(samples))
+    kept = slice(_PAD, _PAD + len(samples))
     return first[kept] * sample_rate_hz, second[kept] * sample_rate_hz**2
 
 

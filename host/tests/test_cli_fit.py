@@ -1,0 +1,93 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from idmkit.cli.main import VERBS, main
+from idmkit.records import load_record
+
+FOLDER = Path(__file__).parent / "data" / "dfki_simple_pendulum"
+MAPPING, ROBOT = str(FOLDER / "mapping.toml"), str(FOLDER / "pendulum.toml")
+GRAVITY, SPIKY = str(FOLDER / "gravcomp_data_measured.csv.gz"), str(FOLDER / "sysid_data_measured.csv.gz")
+
+
+def test_a_table_is_fitted_printed_stored_and_drawn(tmp_path, capsys):
+    outputs = ["--json", str(tmp_path / "r.json"), "--figure", str(tmp_path / "r.png")]
+    assert main(["fit", GRAVITY, "--mapping", MAPPING, "--robot", ROBOT, "--cutoff", "20", *outputs]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"pendulum\.MgA +3\.31", text)
+    assert "accepted" in text
+    assert json.loads((tmp_path / "r.json").read_text())["robot"] == "pendulum"
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_equal_fits_give_equal_files(tmp_path):
+    for name in ("one", "other"):
+        outputs = ["--json", str(tmp_path / f"{name}.json"), "--figure", str(tmp_path / f"{name}.png")]
+        main(["fit", SPIKY, "--mapping", MAPPING, "--robot", ROBOT, "--cutoff", "10", *outputs])
+    for suffix in ("json", "png"):
+        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"other.{suffix}").read_bytes()
+
+
+def test_a_refused_result_has_its_own_exit_code_and_is_stored_as_refused(tmp_path, capsys):
+    out = tmp_path / "r.json"
+    assert main(["fit", SPIKY, "--mapping", MAPPING, "--robot", ROBOT, "--cutoff", "8", "--json", str(out)]) == 3
+    assert "REFUSED" in capsys.readouterr().out
+    assert json.loads(out.read_text())["verdict"]["accepted"] is False
+
+
+def test_an_imported_record_gives_the_same_result(tmp_path, capsys):
+    record = tmp_path / "r.npz"
+    assert main(["import", GRAVITY, "--mapping", MAPPING, "-o", str(record)]) == 0
+    assert "30000 rows, 30.020 s" in capsys.readouterr().out
+    assert load_record(record).provenance.robot == "torque-limited simple pendulum"
+    for source in ([GRAVITY, "--mapping", MAPPING], [str(record)]):
+        main(["fit", *source, "--robot", ROBOT, "--cutoff", "20", "--json", str(tmp_path / "out.json")])
+        results = json.loads((tmp_path / "out.json").read_text())
+        assert results["parameters"][2]["value"] == pytest.approx(3.3131, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "nothing.npz", "--robot", ROBOT], "nothing.npz cannot be read"),
+        (["fit", GRAVITY, "--robot", ROBOT], "needs a mapping file"),
+        (["fit", GRAVITY, "--mapping", MAPPING, "--robot", "crnk"], "no ready robot of this name"),
+        (["fit", GRAVITY, "--mapping", MAPPING, "--robot", "crank"], "none in common"),
+        (["fit", GRAVITY, "--mapping", MAPPING, "--robot", ROBOT], "--cutoff HZ"),
+        (["fit", GRAVITY, "--mapping", MAPPING, "--robot", ROBOT, "--cutoff", "600"], "Nyquist"),
+        (
+            ["fit", GRAVITY, "--mapping", MAPPING, "--robot", ROBOT, "--cutoff", "20", "--model", "9"],
+            "no dynamic model 9",
+        ),
+        (["fit", GRAVITY, "--mapping", ROBOT, "--robot", ROBOT, "--cutoff", "20"], "pendulum.toml"),
+        (["import", "nothing.csv", "--mapping", MAPPING, "-o", "r.npz"], "nothing.csv cannot be read"),
+    ],
+)
+def test_errors_are_a_sentence_on_stderr_and_leave_no_file(tmp_path, capsys, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    if arguments[0] == "fit":
+        arguments = [*arguments, "--json", "r.json", "--figure", "r.png"]
+    assert main(arguments) == 1
+    streams = capsys.readouterr()
+    assert words in streams.err
+    assert streams.err.startswith(f"idm {arguments[0]}: ")
+    assert "Traceback" not in streams.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_the_traceback(capsys):
+    assert main(["fit", "nothing.npz", "--robot", ROBOT, "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_every_verb_has_help(capsys):
+    for verb in VERBS:
+        with pytest.raises(SystemExit) as stopped:
+            main([verb, "--help"])
+        assert stopped.value.code == 0
+        assert f"usage: idm {verb}" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 2
