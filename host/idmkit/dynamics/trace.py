@@ -91,8 +91,13 @@ class Trace:
         return index
 
     def _plain(self, signed: tuple[bool, int]) -> int:
-        minus, node = signed
-        return self._node(("negative", node)) if minus else node
+        minus, index = signed
+        if not minus:
+            return index
+        name, *arguments = self.nodes[index]
+        if name == "subtract":
+            return self._node(("subtract", arguments[1], arguments[0]))
+        return self._node(("negative", index))
 
     def _operate(self, code: int, operands: list[tuple[bool, int]]) -> tuple[bool, int]:
         minus_a, a = operands[0]
