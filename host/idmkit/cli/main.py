@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "params": ("params", "show the parameters on a board, or write them"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
+    "prg": ("prg", "a softMC identification program (IDNT1.PRG) from a result, or a result from one"),
     "torque-factor": ("torque_factor", "softMC's TorqueFactor of a drive and its mechanics, explained"),
 }
 """verb: module in idmkit.cli, one line of help. A module has add_arguments(parser) and run(arguments) -> exit code."""
