@@ -1,5 +1,7 @@
 """Streamed sums against the whole matrices, in both forms, weighted and reduced; the joint-motor matrix."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from arms import PUMA, arm
@@ -73,6 +75,21 @@ def test_the_triangular_form_solves_what_squares_the_condition(problem):
     assert normal.sums().condition([1.0]) > 1e6
     with pytest.raises(ModelError, match="normal form"):
         normal.sums().triangular([1.0])
+
+
+def test_memory_does_not_grow_with_the_record(problem):
+    regressor, _, _ = problem
+    peaks = []
+    for blocks in (1, 8):
+        data = np.random.default_rng(7).normal(size=(4, blocks * regressor.block, 6))
+        accumulator = Accumulator(regressor)
+        accumulator.add(*data)
+        tracemalloc.start()
+        accumulator.add(*data)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Less than one more array of a block (16 kB).
+    assert peaks[1] < peaks[0] + 8 * regressor.block
 
 
 def test_samples_may_have_weights(problem):

@@ -1,10 +1,11 @@
 """Base parameters: published and independently computed counts, the published grouping of the TX40, weak columns."""
 
+import casadi as ca
 import numpy as np
 import pytest
 from arms import FLOOR, IIWA, PANDA, PUMA, STANFORD, TX40, TX40_URDF, UR10E, arm, rows
 
-from idmkit.dynamics.base_parameters import base_parameters
+from idmkit.dynamics.base_parameters import base_graph, base_parameters
 from idmkit.dynamics.chain import Chain, Joint, gravity_vector
 from idmkit.dynamics.coupling import JointMotor
 from idmkit.dynamics.serial import preferred_order, serial_graph
@@ -96,6 +97,24 @@ def test_base_values_give_the_torque_of_all_parameters():
     reduced = regressor.select(base.names).torque(base.values(theta), q, qd, qdd)
     # Solving for the grouping costs the base regressor's condition number, a few hundred, times rounding.
     np.testing.assert_allclose(reduced, full, rtol=0, atol=1e-11 * np.abs(full).max())
+
+
+def test_the_graph_of_the_base_parameters_has_the_same_torque():
+    rng = np.random.default_rng(5)
+    chain = arm(PUMA, "modified")
+    graph = serial_graph(chain, motors=wrist())
+    regressor = graph.regressor()
+    base = base_parameters(regressor, order=preferred_order(chain, graph))
+    small = base_graph(graph, base)
+    assert small.keys == base.names
+    theta = rng.normal(size=len(regressor.names))
+    q, qd, qdd = rng.uniform(-3, 3, (3, 20, 6))
+    full = regressor.torque(theta, q, qd, qdd)
+    reduced = small.regressor()
+    values = dict(zip(base.names, base.values(theta), strict=True))
+    torque = reduced.torque([values[name] for name in reduced.names], q, qd, qdd)
+    np.testing.assert_allclose(torque, full, rtol=0, atol=1e-11 * np.abs(full).max())
+    assert ca.n_nodes(small.tau) < ca.n_nodes(graph.tau)
 
 
 def test_known_parameters_stay_by_themselves():

@@ -8,11 +8,13 @@ is more than rounding. So the choice is the same in every run, and what comes fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from idmkit.dynamics.graph import Graph
 from idmkit.dynamics.regressor import Regressor
 from idmkit.dynamics.rotations import Array
 from idmkit.errors import ModelError
@@ -67,6 +69,22 @@ class BaseParameters:
             factor = "" if abs(size - 1) < 1e-9 else f"{size:.6g} "
             terms.append(f"{'-' if row[column] < 0 else '+'} {factor}{self.all_names[column]}")
         return " ".join(terms)
+
+
+def base_graph(graph: Graph, base: BaseParameters) -> Graph:
+    """The graph of the base parameters alone: the same torque at `BaseParameters.values`, in fewer operations.
+
+    Parameters that act only together with others are 0 in it; a payload stays as it is.
+    """
+    kept = [k for k, parameter in enumerate(graph.parameters) if parameter.kind == "payload"]
+    kept = sorted({*kept, *(graph.index(name) for name in base.names)})
+    theta = ca.vertcat(*(graph.theta[k] if k in kept else ca.SX(0) for k in range(len(graph.parameters))))
+    return replace(
+        graph,
+        parameters=tuple(graph.parameters[k] for k in kept),
+        theta=graph.theta[kept],
+        tau=ca.substitute(graph.tau, graph.theta, theta),
+    )
 
 
 def base_parameters(

@@ -115,7 +115,8 @@ class Regressor:
     ) -> Iterator[Rows]:
         """The rows of axis 0..n-1 at the first block of samples, then at the next; arguments as for a call.
 
-        A block begins `stride` samples behind the last (default: where it ended).
+        A block begins `stride` samples behind the last (default: where it ended). All rows of a regressor share
+        one set of arrays, so go through them once at a time.
         """
         return self._run(self._states(q, qd, qdd, direction), self.block if stride is None else stride)
 
