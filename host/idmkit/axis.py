@@ -12,7 +12,7 @@ from typing import TypeVar
 from idmkit.errors import RobotFileError
 from idmkit.toml_table import TomlTable
 
-DYNAMIC_MODELS = {"revolute": (0, 1, 2, 3), "prismatic": (0, 1, 2)}
+DYNAMIC_MODELS = {"revolute": (0, 1, 2, 3), "prismatic": (0, 1, 2, 3)}
 """softMC's DynamicModel numbers of single axes; 0 is no model."""
 
 PARAMETER_NAMES = (
@@ -23,6 +23,8 @@ PARAMETER_NAMES = (
     "M",
     "Mgcos",
     "gcos",
+    "F0",
+    "k",
     "Fv",
     "Fc",
     "payload_mass",

@@ -13,6 +13,7 @@ ALL = [
     ("r3", "revolute", 3),
     ("l1", "prismatic", 1),
     ("l2", "prismatic", 2),
+    ("l3", "prismatic", 3),
 ]
 ROUNDING = 1e-12
 """Relative; a torque is a sum of a few products in double precision."""
@@ -32,8 +33,8 @@ def test_every_model_gives_the_published_equation():
     graph = axes_graph(ALL)
     rng = np.random.default_rng(1)
     v = {key: rng.uniform(0.1, 2) for key in graph.keys}
-    q, qd, qdd = (part[0] for part in states(5, 1))
-    d = np.array([1, -1, 0, 1, -1])
+    q, qd, qdd = (part[0] for part in states(6, 1))
+    d = np.array([1, -1, 0, 1, -1, 1])
     friction = np.array([v[f"{name}.Fv"] * qd[k] + v[f"{name}.Fc"] * d[k] for k, (name, _, _) in enumerate(ALL)])
     m = {name: v[f"{name}.payload_mass"] for name, _, _ in ALL}
     j = {name: v[f"{name}.payload_inertia"] for name, _, _ in ALL}
@@ -43,6 +44,7 @@ def test_every_model_gives_the_published_equation():
         (v["r3.I"] + j["r3"] + v["r3.L2"] * m["r3"]) * qdd[2] - (v["r3.MgA"] + m["r3"] * v["r3.gL"]) * np.sin(q[2]),
         (v["l1.M"] + m["l1"]) * qdd[3],
         (v["l2.M"] + m["l2"]) * qdd[4] + v["l2.Mgcos"] + m["l2"] * v["l2.gcos"],
+        (v["l3.M"] + m["l3"]) * qdd[5] + v["l3.F0"] + v["l3.k"] * q[5] + m["l3"] * v["l3.gcos"],
     ]
     np.testing.assert_allclose(torque(graph, q, qd, qdd, d, v), friction + model, rtol=ROUNDING)
 
@@ -70,6 +72,7 @@ def test_parameters_carry_softmc_numbers_and_a_fixed_order():
         (("a", "revolute", 3), ("a.L2", "a.gL")),
         (("a", "prismatic", 1), ()),
         (("a", "prismatic", 2), ("a.gcos",)),
+        (("a", "prismatic", 3), ("a.gcos",)),
         (("a", "revolute", 0), ()),
     ],
 )
@@ -79,15 +82,15 @@ def test_without_payload_its_columns_vanish(axis, vanished):
 
 def test_regressor_times_parameters_is_the_torque_at_any_number_of_samples():
     graph = axes_graph(ALL)
-    known = dict.fromkeys(graph.keys_of("payload"), 0.7) | {"r3.L2": 0.16, "l2.gcos": 4.0}
+    known = dict.fromkeys(graph.keys_of("payload"), 0.7) | {"r3.L2": 0.16, "l2.gcos": 4.0, "l3.gcos": 9.0}
     regressor = graph.regressor(known)
     assert regressor.vanished == ()
     values = {key: 0.1 * (1 + k) for k, key in enumerate(graph.keys)} | known
     theta = [values[key] for key in regressor.names]
     for count in (1, 5000):
-        q, qd, qdd = states(5, count)
+        q, qd, qdd = states(6, count)
         rows, offset = regressor(q, qd, qdd)
-        assert rows.shape == (5, count, len(theta))
+        assert rows.shape == (6, count, len(theta))
         for k in (0, count // 2, count - 1):
             expected = torque(graph, q[k], qd[k], qdd[k], np.sign(qd[k]), values)
             np.testing.assert_allclose(rows[:, k] @ theta + offset[:, k], expected, rtol=ROUNDING)
@@ -114,8 +117,8 @@ def test_payload_identification_with_the_arm_known():
 
 
 def test_wrong_requests_are_refused_with_the_choices():
-    with pytest.raises(ModelError, match="no dynamic model 3 for a prismatic axis"):
-        axes_graph([("a", "prismatic", 3)])
+    with pytest.raises(ModelError, match="no dynamic model 4 for a prismatic axis"):
+        axes_graph([("a", "prismatic", 4)])
     with pytest.raises(ModelError, match="not unique"):
         axes_graph([("a", "prismatic", 1), ("a", "revolute", 1)])
     with pytest.raises(ModelError, match=r"no parameter 'a\.X'"):

@@ -1,4 +1,4 @@
-"""Single axes: softMC's rotary models 1, 2, 3 and linear models 1, 2, with friction and payload on each axis.
+"""Single axes: softMC's rotary models 1, 2, 3 and linear models 1, 2, 3, with friction and payload on each axis.
 
 The equations are softMC's, written as one reads them; tau is what the motor must supply. Position 0 of rotary
 model 3 is upright, the unstable equilibrium.
@@ -60,6 +60,13 @@ def linear_2(state: State, M: Any, Mgcos: Any, gcos: Any) -> Any:
     return (M + state.payload_mass) * state.acc + Mgcos + state.payload_mass * gcos
 
 
+def linear_3(state: State, M: Any, F0: Any, k: Any, gcos: Any) -> Any:
+    """Linear model 3, an axis with a spring that carries its weight. F0: weight along the axis and the spring's force
+    at position 0, which no motion tells apart; k: stiffness of the spring.
+    """
+    return (M + state.payload_mass) * state.acc + F0 + k * state.pos + state.payload_mass * gcos
+
+
 _Table = tuple[tuple[str, str], ...]
 _INERTIA = ("I", "kg m^2")
 _ARM_SQUARED = ("L2", "m^2")
@@ -72,6 +79,7 @@ MODELS: dict[tuple[str, int], tuple[Callable[..., Any], _Table]] = {
     ("prismatic", 0): (no_model, ()),
     ("prismatic", 1): (linear_1, (("M", "kg"),)),
     ("prismatic", 2): (linear_2, (("M", "kg"), ("Mgcos", "N"), ("gcos", "m/s^2"))),
+    ("prismatic", 3): (linear_3, (("M", "kg"), ("F0", "N"), ("k", "N/m"), ("gcos", "m/s^2"))),
 }
 """(joint, softMC's DynamicModel): the equation, and names and units of its DynamicParameter[1..]."""
 

@@ -24,15 +24,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
 
 from idmkit.dynamics.graph import Graph
 from idmkit.dynamics.machine import STANDARD_GRAVITY, State, machine_graph, named
+from idmkit.dynamics.rotations import Array
 from idmkit.errors import ModelError
 
 INERTIA = "kg m^2"
 EXACT = (("Theta_AB", INERTIA), ("gLM", "Nm"), ("M_BC", "kg"), ("Theta_BC", INERTIA), ("M_P", "kg"))
 LUMPED = (("I_b", INERTIA), ("G_b", "Nm"), ("m_nt", "kg"))
 SHAFT = (("Theta_Tphi", INERTIA),)
+EXACT_NUMBERS, SHAFT_NUMBER = (1, 2, 3, 4, 5), (8,)
 PAYLOAD = (("payload_mass", "kg"), ("payload_inertia", INERTIA))
 
 
@@ -81,6 +85,30 @@ def platform(geometry: DeltaGeometry, q: Any) -> Any:
     height = ca.sqrt((geometry.l_B**2 - ca.dot(centre, centre)) / ca.dot(normal, normal))
     # The normal points up for arms numbered anticlockwise, seen from above.
     return b[0] + centre - height * normal
+
+
+def arm_angles(geometry: DeltaGeometry, point: ArrayLike) -> Array:
+    """Inverse kinematics: arm angles [3] (rad) for the platform at `point` [3] (m), elbows out.
+
+    Raises ModelError that names the arm which cannot reach.
+    """
+    P = np.asarray(point, dtype=float)
+    angles = np.empty(3)
+    for i, (c, s) in enumerate(arm_directions()):
+        # The arm's plane: x outwards from joint A, z up.
+        radial = np.array([c, s, 0.0])
+        D = P + (geometry.R_P - geometry.R_A) * radial
+        E, F = 2 * geometry.l_A * (D @ radial), -2 * geometry.l_A * D[2]
+        G = D @ D + geometry.l_A**2 - geometry.l_B**2
+        reach = math.hypot(E, F)
+        if abs(G) > reach:
+            raise ModelError(
+                f"the delta's arm {i + 1} cannot reach the point ({P[0]:g}, {P[1]:g}, {P[2]:g}) m: shoulder and rod "
+                f"end are {math.sqrt(D @ D):.4g} m apart, the arm has {geometry.l_A:g} m, the rod {geometry.l_B:g} m; "
+                "choose a point inside the workspace"
+            )
+        angles[i] = math.atan2(F, E) - math.acos(G / reach)
+    return angles
 
 
 def exact_rods(geometry: DeltaGeometry, gravity: float) -> Callable[..., Any]:
@@ -147,7 +175,8 @@ def delta_graph(
     joints = ("revolute",) * (4 if four else 3)
     equation, model = (exact_rods, EXACT) if rods == "exact" else (lumped_rods, LUMPED)
     table = model + (SHAFT if four else ())
-    return machine_graph(named(axes, joints, "delta"), table, PAYLOAD, equation(geometry, gravity))
+    numbers = EXACT_NUMBERS + (SHAFT_NUMBER if four else ()) if rods == "exact" else ()
+    return machine_graph(named(axes, joints, "delta"), table, PAYLOAD, equation(geometry, gravity), numbers)
 
 
 def unseen(geometry: DeltaGeometry, gravity: float = STANDARD_GRAVITY) -> dict[str, float]:

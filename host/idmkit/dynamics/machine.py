@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import casadi as ca
@@ -38,15 +39,20 @@ def machine_graph(
     model: Table,
     payload: Table,
     equation: Callable[..., Any],
+    numbers: Sequence[int],
 ) -> Graph:
     """Graph of a machine with axes (name, "revolute" or "prismatic").
 
-    `equation(state, *model parameters)` returns the torques [n] without friction. Parameters in order: the model's
-    (softMC's numbers, from 1), Fv and Fc of each axis, the payload's.
+    `equation(state, *model parameters)` returns the torques [n] without friction. Parameters in order: the model's,
+    Fv and Fc of each axis, the payload's. `numbers` are softMC's for the first of the model's parameters; it lacks
+    the others.
     """
     n = len(axes)
     q, qd, qdd, direction = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "direction"))
-    own = [Parameter(name, unit, "model", None, number) for number, (name, unit) in enumerate(model, start=1)]
+    own = [
+        Parameter(name, unit, "model", None, number)
+        for (name, unit), number in zip(model, chain(numbers, repeat(None)), strict=False)
+    ]
     friction = [
         Parameter(name, unit, "friction", axis)
         for axis, joint in axes

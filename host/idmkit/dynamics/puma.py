@@ -5,26 +5,66 @@ lacks what a real arm needs besides, so here follow the motors' inertias Im3..Im
 the gravity constants g1..g5, of which g2, g4, g5 follow from I5, I12, I16 and the geometry. Model 2 is gravity and
 friction alone, for slow motion.
 
+A payload needs the geometry. In model 1 it is a rigid body on link 6 with the ten parameters of every link: mass,
+first moment and inertia about the origin of frame 6, the wrist's centre. In model 2 it has a mass, and the first
+moment times gravity along the tool (softMC's PayloadMassRMassG).
+
 Only the mass matrix and gravity stand here; Coriolis and centrifugal torques follow from the mass matrix by
 Lagrange's equations and are Armstrong's to the last digit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
+from idmkit.dynamics.chain import INERTIAL_NAMES, Chain, gravity_vector
+from idmkit.dynamics.dh import Row, chain_from_dh
 from idmkit.dynamics.graph import Graph
-from idmkit.dynamics.machine import State, machine_graph, named, velocity_torques
+from idmkit.dynamics.machine import STANDARD_GRAVITY, State, machine_graph, named, velocity_torques
+from idmkit.dynamics.rigid_body import inverse_dynamics
+from idmkit.errors import ModelError
 
 INERTIAS = tuple((f"I{k}", "kg m^2") for k in range(1, 24))
 MOTORS = tuple((f"Im{k}", "kg m^2") for k in range(3, 7))
 GRAVITY = tuple((f"g{k}", "Nm") for k in range(1, 6))
 SEMI_STATIC = tuple((f"P{k}", "Nm") for k in range(1, 5))
-PAYLOAD = (("payload_mLz", "kg m"), ("payload_mLzg", "Nm"), ("payload_mLz2Ixx", "kg m^2"))
-"""PayloadMassRMass, PayloadMassRMassG, PayloadMassRMassSqIxx."""
+_BODY_UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
+BODY = tuple((f"payload_{name}", unit) for name, unit in zip(INERTIAL_NAMES, _BODY_UNITS, strict=True))
+"""Payload of model 1."""
+HUNG = (("payload_m", "kg"), ("payload_mgz", "Nm"))
+"""Payload of model 2."""
+
+
+@dataclass(frozen=True)
+class PumaGeometry:
+    """Lengths of Armstrong's modified DH table, m; the defaults are the PUMA 560's."""
+
+    a2: float = 0.4318
+    a3: float = -0.0203
+    d2: float = 0.2435
+    d3: float = -0.0934
+    d4: float = 0.4331
+
+    def chain(self, gravity: float = STANDARD_GRAVITY, names: Sequence[str] | None = None) -> Chain:
+        """The kinematic chain, upright on the floor, without masses."""
+        quarter = math.pi / 2
+        rows = [
+            Row("revolute", a, alpha, d, 0.0)
+            for a, alpha, d in (
+                (0.0, 0.0, 0.0),
+                (0.0, -quarter, self.d2),
+                (self.a2, 0.0, self.d3),
+                (self.a3, quarter, self.d4),
+                (0.0, -quarter, 0.0),
+                (0.0, quarter, 0.0),
+            )
+        ]
+        return chain_from_dh("PUMA", rows, "modified", gravity_vector((0, 0, -1), gravity), names=names)
 
 
 def mass_matrix(q: Any, I: Sequence[Any], Im: Sequence[Any]) -> Any:  # noqa: E741
@@ -82,22 +122,50 @@ def gravity_torques(q: Any, g1: Any, g2: Any, g3: Any, g4: Any, g5: Any) -> Any:
     return ca.vertcat(0, g1 * C2 + g3 * S2 + third, third, -g5 * S23 * S4 * S5, g5 * (C23 * S5 + S23 * C4 * C5), 0)
 
 
-def puma_1(state: State, *theta: Any) -> Any:
-    """Torques [6] of the full model, Nm."""
-    count = len(INERTIAS)
-    I, motors, gravity = [0, *theta[:count]], theta[count : count + 4], theta[count + 4 :]  # noqa: E741
-    A = mass_matrix(state.q, I, [0, 0, 0, *motors])
-    return A @ state.qdd + velocity_torques(A, state.q, state.qd) + gravity_torques(state.q, *gravity)
+def puma_1(geometry: PumaGeometry, gravity: float) -> Callable[..., Any]:
+    """The equation of the full model: torques [6], Nm."""
+    chain = geometry.chain(gravity)
+
+    def equation(state: State, *theta: Any) -> Any:
+        count = len(INERTIAS)
+        I, motors, weights = [0, *theta[:count]], theta[count : count + 4], theta[count + 4 :]  # noqa: E741
+        A = mass_matrix(state.q, I, [0, 0, 0, *motors])
+        body = ca.vertcat(*[0] * 50, *[state.payload[name] for name, _ in BODY])
+        carried = inverse_dynamics(chain, state.q, state.qd, state.qdd, body)
+        return A @ state.qdd + velocity_torques(A, state.q, state.qd) + gravity_torques(state.q, *weights) + carried
+
+    return equation
 
 
-def puma_2(state: State, P1: Any, P2: Any, P3: Any, P4: Any) -> Any:
-    """Gravity torques [6] of the semi-static model, Nm; a payload on the tool's axis adds to P4."""
-    return gravity_torques(state.q, -P1, -P3, 0, -P2, -(P4 + state.payload["payload_mLzg"]))
+def puma_2(geometry: PumaGeometry, gravity: float) -> Callable[..., Any]:
+    """The equation of the semi-static model: gravity torques [6], Nm."""
+
+    def equation(state: State, P1: Any, P2: Any, P3: Any, P4: Any) -> Any:
+        weight = gravity * state.payload["payload_m"]
+        return gravity_torques(
+            state.q,
+            -(P1 + weight * geometry.a2),
+            -(P3 + weight * geometry.d4),
+            0,
+            -(P2 + weight * geometry.a3),
+            -(P4 + state.payload["payload_mgz"]),
+        )
+
+    return equation
 
 
-def puma_graph(axes: Sequence[str] = ("j1", "j2", "j3", "j4", "j5", "j6"), *, model: int = 1) -> Graph:
+def puma_graph(
+    geometry: PumaGeometry,
+    axes: Sequence[str] = ("j1", "j2", "j3", "j4", "j5", "j6"),
+    *,
+    model: int = 1,
+    gravity: float = STANDARD_GRAVITY,
+) -> Graph:
     """Graph of PUMA model 1 (full) or 2 (gravity and friction)."""
     joints = named(axes, ("revolute",) * 6, "PUMA")
     if model == 1:
-        return machine_graph(joints, INERTIAS + MOTORS + GRAVITY, (), puma_1)
-    return machine_graph(joints, SEMI_STATIC, PAYLOAD[1:2], puma_2)
+        numbers = range(1, len(INERTIAS) + 1)
+        return machine_graph(joints, INERTIAS + MOTORS + GRAVITY, BODY, puma_1(geometry, gravity), numbers)
+    if model == 2:
+        return machine_graph(joints, SEMI_STATIC, HUNG, puma_2(geometry, gravity), range(1, len(SEMI_STATIC) + 1))
+    raise ModelError(f"PUMA: no dynamic model {model}; there are 1 (full) and 2 (gravity and friction)")

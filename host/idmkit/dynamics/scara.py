@@ -78,4 +78,5 @@ def scara_graph(
     joints = JOINTS[: len(axes)] if len(axes) == len(JOINTS) - 1 else JOINTS
     three = len(joints) < len(JOINTS)
     model = PARAMETERS[:THREE_AXES] if three else PARAMETERS + (SPLINE if spline else ())
-    return machine_graph(named(axes, joints, "SCARA"), model, PAYLOAD, scara(L1, L2, gravity))
+    numbers = range(1, len(PARAMETERS) + 1)
+    return machine_graph(named(axes, joints, "SCARA"), model, PAYLOAD, scara(L1, L2, gravity), numbers)
