@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
     "prg": ("prg", "a softMC identification program (IDNT1.PRG) from a result, or a result from one"),
+    "rec": ("rec", "an identification record (IDNT1.REC) from a record, or a record from one; drawn"),
     "torque-factor": ("torque_factor", "softMC's TorqueFactor of a drive and its mechanics, explained"),
 }
 """verb: module in idmkit.cli, one line of help. A module has add_arguments(parser) and run(arguments) -> exit code."""
@@ -44,6 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"idm {arguments.verb}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
+        return FAILED
+    except OSError as problem:
+        if arguments.debug:
+            traceback.print_exc()
+        where = f"{problem.filename}: " if problem.filename else ""
+        print(f"idm {arguments.verb}: {where}{problem.strerror or problem}", file=sys.stderr)
         return FAILED
 
 
