@@ -62,10 +62,13 @@ def test_a_lost_heartbeat_stops_the_robot(bench: Bench, board: Board) -> None:
     runs = [axis.identification for axis in bench.robot.axes]
     with bench.armed():
         move_to(bench, [run.start for run in runs])
-        start = bench.soon()
         long = 4 * timeout + bench.cycles(2 / min(run.frequency_hz for run in runs))
-        motion.sine(board, [run.target for run in runs], [run.frequency_hz for run in runs], long, start_cycle=start)
-        bench.run(start - board.status().cycle + timeout)
+
+        def swing(cycle: int) -> int:
+            targets, frequencies = [run.target for run in runs], [run.frequency_hz for run in runs]
+            return motion.sine(board, targets, frequencies, long, start_cycle=cycle)
+
+        bench.run_until(bench.begin(swing) + timeout)
         assert board.status().state == "moving"
 
         silent_since = board.status().cycle

@@ -6,6 +6,9 @@ it serves the link and the bus.
 
 import time
 
+# How long granted time waits for a host that is slow, by the wall clock.
+_PATIENCE_MS = 2000
+
 
 class TimerClock:
     """A cycle every cycle_time_us by the board's own clock; late cycles are counted, not made up."""
@@ -33,7 +36,11 @@ class TimerClock:
 
 
 class GrantedClock:
-    """A cycle when the rig has answered the last SYNC and the capture ring has room."""
+    """A cycle when the rig has answered the last SYNC and the capture ring has room.
+
+    Granted time may run faster than a host on a loaded machine sends heartbeats. So it waits before the cycle that
+    would find the heartbeat lost: a host that is only slow gets it in, for one that is dead time goes on.
+    """
 
     def __init__(self, cycle_time_us):
         self.period = cycle_time_us
@@ -47,3 +54,7 @@ class GrantedClock:
             idle(50)
         while controller.ready and controller.held():
             idle(50)
+        if controller.heartbeat_due:
+            until = time.ticks_add(time.ticks_ms(), _PATIENCE_MS)
+            while controller.heartbeat_due and time.ticks_diff(until, time.ticks_ms()) > 0:
+                idle(50)

@@ -112,6 +112,12 @@ class Controller:
         return full
 
     @property
+    def heartbeat_due(self):
+        """True before the cycle that finds the heartbeat lost, unless one comes before."""
+        return (self.settings is not None and self.since_heartbeat == self.settings.heartbeat_timeout[0]
+                and self.state not in (DISARMED, ARMING, STOPPED_BY_FAULT))
+
+    @property
     def _feeding(self):
         return HOLDING <= self.state <= STOPPING or (
             self.state == STOPPED_BY_FAULT and self.faults.reaction <= fault_table.CONTROLLED_STOP)

@@ -111,7 +111,7 @@ class Parameters:
         if reason:
             link.refuse(reason)
             return
-        self.dirty = True
+        self.dirty = data != self._stored
         self._answer_image(self.image.generation, data)
 
     def store(self):

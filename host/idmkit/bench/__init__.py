@@ -4,6 +4,16 @@ from idmkit.bench.bench import Bench
 from idmkit.bench.excite import identification_run
 from idmkit.bench.model import RobotModel
 from idmkit.bench.run import Run, capture_while
-from idmkit.bench.write import write_model, write_settings
+from idmkit.bench.write import check_model, put_back, write_model, write_settings
 
-__all__ = ["Bench", "RobotModel", "Run", "capture_while", "identification_run", "write_model", "write_settings"]
+__all__ = [
+    "Bench",
+    "RobotModel",
+    "Run",
+    "capture_while",
+    "check_model",
+    "identification_run",
+    "put_back",
+    "write_model",
+    "write_settings",
+]

@@ -6,9 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from idmkit.errors import BoardRefused, LinkError
+from idmkit.link.blocks import CYCLES
 from idmkit.link.client import Board, Status
+from idmkit.link.refusals import Refusal
 from idmkit.robot import Robot
 
 STANDSTILL_S = 5.0
@@ -16,8 +19,10 @@ STANDSTILL_S = 5.0
 POLL_S = 0.01
 LEAD_CYCLES = 20
 """Between a request and its start cycle, where time waits for the host."""
-LEAD_S = 0.3
-"""The same by the wall clock, where it does not."""
+LEADS_S = (0.3, 1.0, 3.0)
+"""The same by the wall clock, where it does not: a host that was held up tries again with more."""
+
+T = TypeVar("T")
 
 
 class Bench:
@@ -34,16 +39,26 @@ class Bench:
         self._advance = advance
         self._silent = threading.Event()
 
-    def soon(self) -> int:
-        """A start cycle for what is asked for now: late enough to arrive in time, whatever the pace of the board."""
-        before = self.board.status().cycle
+    def begin(self, action: Callable[[int], T]) -> T:
+        """Calls `action` with a start cycle that lies ahead, and again with a later one where that had passed."""
         if self._advance is not None:
-            return before + LEAD_CYCLES
+            return action((self.board.status().cycle + LEAD_CYCLES) % CYCLES)
+        for lead_s in LEADS_S[:-1]:
+            try:
+                return action(self._soon(lead_s))
+            except Refusal as refusal:
+                if refusal.reason != "too_late":
+                    raise
+        return action(self._soon(LEADS_S[-1]))
+
+    def _soon(self, lead_s: float) -> int:
+        """The cycle in `lead_s` by the wall clock, at the pace that the board has now."""
+        before = self.board.status().cycle
         began = time.monotonic()
         time.sleep(POLL_S)
         after = self.board.status().cycle
-        pace = (after - before) / (time.monotonic() - began)
-        return after + max(LEAD_CYCLES, round(LEAD_S * pace))
+        pace = (after - before) % CYCLES / (time.monotonic() - began)
+        return (after + max(LEAD_CYCLES, round(lead_s * pace))) % CYCLES
 
     @property
     def virtual(self) -> bool:
@@ -73,6 +88,12 @@ class Bench:
             if progress is not None:
                 progress(done)
 
+    def run_until(self, cycle: int, progress: Callable[[int], None] | None = None) -> None:
+        """Lets time pass until the board has reached `cycle`, not at all if it has; else like `run`."""
+        ahead = (cycle - self.board.status().cycle) % CYCLES
+        if ahead < CYCLES // 2:
+            self.run(ahead, progress)
+
     def run_silent(self, cycles: int) -> None:
         """Lets `cycles` pass without a heartbeat, as when the host has died."""
         if self._advance is not None:
@@ -87,7 +108,7 @@ class Bench:
     def _wait(self, cycles: int, progress: Callable[[int], None] | None) -> None:
         first = last = self.board.status().cycle
         moved = time.monotonic()
-        while last - first < cycles:
+        while (last - first) % CYCLES < cycles:
             time.sleep(min(POLL_S, cycles * self.robot.cycle_time_s))
             now = self.board.status().cycle
             if now != last:
@@ -99,7 +120,7 @@ class Bench:
                 )
             last = now
             if progress is not None:
-                progress(min(last - first, cycles))
+                progress(min((last - first) % CYCLES, cycles))
 
     @contextmanager
     def armed(self) -> Iterator[None]:

@@ -35,9 +35,8 @@ def move_to(bench: Bench, target: Sequence[float]) -> None:
         shortest_time(axis, goal - start) for axis, goal, start in zip(bench.robot.axes, target, here, strict=True)
     ]
     cycles = max(10, bench.cycles(COMFORT * max(times)))
-    start = bench.soon()
-    motion.move(bench.board, target, cycles, start_cycle=start)
-    bench.run(start + cycles + 2 - bench.board.status().cycle)
+    start = bench.begin(lambda cycle: motion.move(bench.board, target, cycles, start_cycle=cycle))
+    bench.run_until(start + cycles + 2)
     bench.settle()
 
 

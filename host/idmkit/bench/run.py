@@ -9,7 +9,7 @@ import numpy as np
 
 from idmkit.bench.bench import Bench
 from idmkit.board import units
-from idmkit.link.blocks import CaptureCounts
+from idmkit.link.blocks import CYCLES, CaptureCounts
 from idmkit.link.capture import CaptureResult, start_capture
 from idmkit.records import Channel, Provenance, Record
 from idmwire import channels as wire_channels
@@ -45,13 +45,16 @@ def capture_while(
     """
     board = bench.board
     columns = [(name, axis) for axis in range(board.axes) for name in names]
-    first = bench.soon()
-    start(first)
     samples = -(-cycles // every)
-    with start_capture(board, columns, every=every, samples=samples, start_cycle=first + skip) as capture:
-        before = board.status().cycle
-        bench.run(first + skip + cycles - before, progress)
-        result = capture.finish()
+
+    def run(first: int) -> CaptureResult:
+        begin = (first + skip) % CYCLES
+        with start_capture(board, columns, every=every, samples=samples, start_cycle=begin) as capture:
+            start(first)
+            bench.run_until(begin + cycles, progress)
+            return capture.finish()
+
+    result = bench.begin(run)
     return Run(_record(bench, result, date), result.first_cycle, result.counts)
 
 

@@ -14,6 +14,7 @@ from idmkit.bench.prove import fast_move
 from idmkit.bench.run import COLLISION, Run, capture_while
 from idmkit.errors import IdentificationError
 from idmkit.link import motion
+from idmkit.link.blocks import CYCLES
 from idmkit.link.history import FaultRecord, read_faults
 
 MARGIN = 3.0
@@ -66,7 +67,7 @@ def threshold_stop(bench: Bench, axis: int, start: list[float], target: list[flo
         fault = _newest(bench, "torque_threshold")
         board.clear_fault()
     command = named(run.record, name, "position_command")
-    tripped = fault.cycle - run.first_cycle
+    tripped = (fault.cycle - run.first_cycle) % CYCLES
     return ThresholdStop(fault, needed, float(abs(command[-1] - command[tripped])), bool(np.ptp(command[-50:]) == 0.0))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from idmkit.bench.bench import Bench
 from idmkit.board.settings import CompiledModel, parameter_image
 from idmkit.errors import ModelError
-from idmkit.link.images import Written, write_image
+from idmkit.link.images import Written, apply_image, stage_image, write_image
+from idmwire.image import image_crc
 
 
 def write_settings(bench: Bench, *, store: bool = False) -> Written:
@@ -20,6 +21,12 @@ def write_model(bench: Bench, program: CompiledModel, values: Mapping[str, float
 
     Raises ModelError where the board carries another compiled model.
     """
+    check_model(bench, program)
+    return _write(bench, program, values, store=store)
+
+
+def check_model(bench: Bench, program: CompiledModel) -> None:
+    """Raises ModelError where the board carries another compiled model than `program`, or none."""
     carried = bench.board.hello.program_hash
     if carried != program.hash:
         has = f"the compiled model 0x{carried:08x}" if carried else "no compiled model"
@@ -27,13 +34,25 @@ def write_model(bench: Bench, program: CompiledModel, values: Mapping[str, float
             f"the board has {has}, the robot file compiles to 0x{program.hash:08x}; "
             f"put the robot's model on the board first"
         )
-    return _write(bench, program, values, store=store)
+
+
+def put_back(bench: Bench, data: bytes) -> None:
+    """Applies again what `read_image` has read from the board; nothing for b"", a board that had nothing applied."""
+    if data:
+        stage_image(bench.board, data)
+        apply_image(bench.board, image_crc(data))
+        bench.board.greet_again()
+        _first_answers(bench)
 
 
 def _write(bench: Bench, program: CompiledModel | None, values: Mapping[str, float], *, store: bool) -> Written:
     image = parameter_image(bench.robot, program, values)
     written = write_image(bench.board, image, store=store)
-    if bench.virtual:
-        # The first cycles bring the drives' first answers.
-        bench.run(2)
+    _first_answers(bench)
     return written
+
+
+def _first_answers(bench: Bench) -> None:
+    """The first cycles bring the drives' first answers."""
+    if bench.virtual:
+        bench.run(2)

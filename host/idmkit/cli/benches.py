@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from idmkit.bench import Bench, RobotModel
+from idmkit.errors import IdmError
 from idmkit.fixedpoint import emit_viper
 from idmkit.link.client import Board
 from idmkit.rig import Rig
@@ -39,7 +40,19 @@ def open_bench(robot: Robot, model: RobotModel, port: str) -> Iterator[Bench]:
             yield bench
         return
     with open_board(robot, port) as board:
+        check_robot(board, robot)
         yield Bench(robot, board)
+
+
+def check_robot(board: Board, robot: Robot) -> None:
+    """Raises IdmError where the board is set up for another robot: its gears and limits would be wrong."""
+    if board.mismatch is not None:
+        raise board.mismatch
+    if board.hello.robot not in ("", robot.name):
+        raise IdmError(
+            f"the board is set up for the robot {board.hello.robot!r}, the robot file is of {robot.name!r}. Give the "
+            f"robot file that belongs to the board, or write this one to it: `idm params PORT --robot ROBOT --settings`"
+        )
 
 
 def open_board(robot: Robot, port: str) -> Board:

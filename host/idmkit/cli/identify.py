@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from idmkit.bench import Bench, RobotModel, identification_run, write_model, write_settings
+from idmkit.bench import Bench, RobotModel, check_model, identification_run, put_back, write_model, write_settings
 from idmkit.bench.excite import identification_cycles
 from idmkit.cli.benches import PORT_HELP, VIRTUAL, open_bench
 from idmkit.cli.fit import REFUSED
@@ -16,6 +16,7 @@ from idmkit.cli.printing import print_result
 from idmkit.cli.progress import Progress
 from idmkit.errors import IdmError
 from idmkit.fitting import Fit, fit_record
+from idmkit.link.images import read_image
 from idmkit.records import save_record
 from idmkit.robot import Robot, load_robot
 
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise IdmError(f"{folder} is no folder; make it, or choose another one with -o")
     with open_bench(robot, model, arguments.port) as bench:
+        if arguments.write:
+            check_model(bench, model.program)
         _may_move(bench, robot, arguments)
         fit, files = identify(bench, robot, folder, date="" if bench.virtual else _today())
         written = None
@@ -61,12 +64,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def identify(bench: Bench, robot: Robot, folder: Path, *, date: str = "") -> tuple[Fit, dict[str, Path]]:
-    """Excites, captures, fits and judges; record, result and figure go into `folder`."""
+    """Excites, captures, fits and judges; record, result and figure go into `folder`.
+
+    The robot moves without its model's feed-forward; afterwards what the board had before is in force again.
+    """
     from idmkit.report import save_figure
 
+    before = read_image(bench.board, "applied")
     write_settings(bench)
     with Progress("recording", identification_cycles(bench)) as progress:
         run = identification_run(bench, date=date, progress=progress.step)
+    put_back(bench, before)
     fit = fit_record(run.record, robot)
     files = {
         "record": folder / f"{robot.name}_record.npz",

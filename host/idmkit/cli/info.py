@@ -14,12 +14,15 @@ from idmkit.link.hello import Hello
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
     parser.add_argument("port", metavar="PORT", help="port of the board (/dev/ttyACM0, socket://host:port, ...)")
+    parser.add_argument("--clear", action="store_true", help="disarm the board and clear its latched fault first")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Greets, asks, prints."""
     with Board.open(arguments.port) as board:
+        if arguments.clear:
+            _clear(board)
         status = board.status()
         counts = board.board_statistics() if board.mismatch is None else {}
         mismatch = str(board.mismatch) if board.mismatch else ""
@@ -36,6 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     if mismatch:
         print(f"\n! {mismatch}")
     return 0
+
+
+def _clear(board: Board) -> None:
+    """Whatever a host has left behind: disarmed, without a fault."""
+    if board.status().state != "disarmed":
+        with board.heartbeats():
+            board.disarm()
+    board.clear_fault()
 
 
 def _print_hello(hello: Hello) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from idmkit.bench import Bench, RobotModel, write_model, write_settings
 from idmkit.board.parameters import parameters_of, settings_of
 from idmkit.board.settings import parameter_image
-from idmkit.cli.benches import open_board
+from idmkit.cli.benches import check_robot, open_board
 from idmkit.errors import IdmError
 from idmkit.link.images import read_image
 from idmkit.robot import Robot, load_robot
-from idmkit.verdict import load_result
+from idmkit.verdict import Result, load_result
 from idmwire.image import ImageError, ParameterImage, unpack
 
 
@@ -23,8 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("port", metavar="PORT", help="port of the board (/dev/ttyACM0, socket://host:port, ...)")
     parser.add_argument("--robot", required=True, help="robot file, or the name of a ready robot")
     parser.add_argument("--image", choices=("applied", "stored"), default="applied", help="which parameters to show")
-    parser.add_argument("--write", type=Path, metavar="RESULT.json", help="write and store the parameters of a result")
-    parser.add_argument("--settings", action="store_true", help="write and store the robot file's settings, no model")
+    write = parser.add_mutually_exclusive_group()
+    write.add_argument("--write", type=Path, metavar="RESULT.json", help="write and store the parameters of a result")
+    write.add_argument("--settings", action="store_true", help="write and store the robot file's settings, no model")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -32,15 +33,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes what was asked for, then shows what is there."""
     robot = load_robot(arguments.robot)
     model = RobotModel.of(robot)
+    result = None if arguments.write is None else _accepted(arguments.write, robot)
     with open_board(robot, arguments.port) as board:
         bench = Bench(robot, board)
-        if arguments.write is not None:
-            result = load_result(arguments.write)
-            if not result.verdict.accepted:
-                raise IdmError(f"the verdict of {arguments.write} refuses this result; nothing was written")
-            write_model(bench, model.program, model.values(result.values()))
+        if not arguments.settings:
+            check_robot(board, robot)
+        written = None
+        if result is not None:
+            written = write_model(bench, model.program, model.values(result.values()))
         elif arguments.settings:
-            write_settings(bench, store=True)
+            written = write_settings(bench, store=True)
         data = read_image(board, arguments.image)
     if not data:
         raise IdmError(f"the board has no {arguments.image} parameters; write some with --write or --settings")
@@ -48,8 +50,20 @@ def run(arguments: argparse.Namespace) -> int:
         image = unpack(data)
     except ImageError as problem:
         raise IdmError(f"the {arguments.image} parameters cannot be read: {problem}") from problem
+    if written and not arguments.json:
+        print(f"written, read back and stored as generation {written.generation} (CRC 0x{written.crc:08x})\n")
     _show(image, robot, model, as_json=arguments.json)
     return 0
+
+
+def _accepted(path: Path, robot: Robot) -> Result:
+    """A stored result that may be written to the board of `robot`."""
+    result = load_result(path)
+    if result.robot != robot.name:
+        raise IdmError(f"{path} is a result of the robot {result.robot!r}, the robot file is of {robot.name!r}")
+    if not result.verdict.accepted:
+        raise IdmError(f"the verdict of {path} refuses this result; nothing was written")
+    return result
 
 
 def _show(image: ParameterImage, robot: Robot, model: RobotModel, *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from idmkit.robot import load_robot
 
 SLICE_S = 0.01
 FAST_CYCLES = 50
+MOST_BEHIND = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     model = RobotModel.of(robot)
     source = emit_viper(model.program)
+    # A script ends the rig with a SIGTERM: the board and its folder go, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Rig(robot, seed=arguments.seed, folder=arguments.folder, model_source=source) as rig:
         print(f"port: {rig.port}", flush=True)
         print("Ctrl-C ends the rig. In another terminal:", flush=True)
@@ -51,10 +55,11 @@ def _grant(rig: Rig, cycle_time_s: float, *, realtime: bool) -> None:
             rig.advance(FAST_CYCLES)
             continue
         cycles = int((time.monotonic() - due) / cycle_time_s)
-        if cycles:
-            # A stall of the machine is made up in slices, so that a host's heartbeats come in between.
-            step = min(cycles, FAST_CYCLES)
-            rig.advance(step)
-            due += step * cycle_time_s
+        if cycles > MOST_BEHIND:
+            # Time that a busy machine has lost stays lost: a host's heartbeats could not keep up with the catching up.
+            due += (cycles - 1) * cycle_time_s
+        elif cycles:
+            rig.advance(cycles)
+            due += cycles * cycle_time_s
         else:
             time.sleep(cycle_time_s)

@@ -8,7 +8,7 @@ from idmwire import messages
 NEXT_STEPS = {
     "unknown_message": "Update the board's firmware or this package, so that both have the same protocol.",
     "bad_length": "Update the board's firmware or this package, so that both have the same protocol.",
-    "needs_disarmed": "Disarm the board first.",
+    "needs_disarmed": "Disarm the board first: `idm info PORT --clear` does.",
     "needs_armed": "Clear the fault, if there is one, and arm the board first.",
     "out_of_range": "Stay within the range that `idm params` shows.",
     "stale_start": "Read where the axis is commanded to be now, and start the motion there.",
@@ -17,7 +17,7 @@ NEXT_STEPS = {
     "bad_image": "Stage the image again; if it is refused again, make it anew from the robot file.",
     "wrong_program": "Upload the compiled model that belongs to the image, or make the image anew for this model.",
     "gone": "Acknowledge blocks sooner, take fewer channels, or sample less often.",
-    "fault_stands": "Remove the cause first; `idm info` shows the fault and what was measured.",
+    "fault_stands": "`idm info PORT` shows the fault; remove its cause, then `idm info PORT --clear`.",
     "no_parameters": "Apply settings for this robot first.",
     "no_drives": "Switch the drives on, and check the bus, its terminators and the node numbers.",
     "store_failed": "Store again; if it fails again, the board's flash is full or worn.",
