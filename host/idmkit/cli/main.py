@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "info": ("info", "what the board on a port says about itself"),
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
     "params": ("params", "show the parameters on a board, or write them"),
+    "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
     "prg": ("prg", "a softMC identification program (IDNT1.PRG) from a result, or a result from one"),
