@@ -11,7 +11,7 @@ from idmkit.dynamics.graph import Graph
 from idmkit.dynamics.regressor import Regressor
 from idmkit.errors import IdentificationError
 from idmkit.finding import Finding
-from idmkit.identify import Estimate, Observations, fit_least_squares, observe
+from idmkit.identify import Estimate, Observations, equations_of, fit_least_squares, observe
 from idmkit.records import AxisLimits, CleanRecord, Record, clean
 from idmkit.records.plausibility import check_velocity
 from idmkit.robot import Axis, Robot
@@ -52,7 +52,7 @@ def fit_record(
     runs = [axis.identification_or_none for axis in robot.axes]
     thresholds = [None if run is None else run.velocity_threshold for run in runs]
     observations = observe(cleaned, names, regressor, cutoff, thresholds)
-    estimate = fit_least_squares(observations)
+    estimate = fit_least_squares(equations_of(observations))
     errors = torque_errors(observations, estimate)
     parameters, derived = _parameters(graph, regressor, estimate, robot)
     everything = [*noticed, *cleaned.findings, *_velocity_findings(cleaned, observations), *derived]

@@ -1,7 +1,18 @@
 """Estimators: from clean records and a linear model to parameters with honest standard deviations."""
 
+from idmkit.identify.equations import Equations, equations_of
 from idmkit.identify.estimate import Estimate, predicted
-from idmkit.identify.least_squares import fit_least_squares
+from idmkit.identify.least_squares import fit_huber, fit_least_squares
 from idmkit.identify.observations import LinearModel, Observations, observe
 
-__all__ = ["Estimate", "LinearModel", "Observations", "fit_least_squares", "observe", "predicted"]
+__all__ = [
+    "Equations",
+    "Estimate",
+    "LinearModel",
+    "Observations",
+    "equations_of",
+    "fit_huber",
+    "fit_least_squares",
+    "observe",
+    "predicted",
+]

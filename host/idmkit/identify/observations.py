@@ -50,8 +50,9 @@ class Observations:
     `row` [S] is the place of each row in the record; rows of one stretch follow each other without holes.
     `q`, `qd`, `qdd` [S, n] are low-passed as far as their noise asks for. `torque` [n, S] (what the model must
     explain: measured torque minus the model's known part) and `regressor` [n, S, p] are low-passed alike.
-    `moving` [n, S] is True where the axis is faster than its threshold and no torque is clipped; errors are
-    judged there. `fitted` [n, S] leaves out, too, what lies within the filter's reach of slower samples.
+    `unclipped` [n, S] is True where no torque is clipped; `moving` [n, S] where, besides, the axis is faster than
+    its threshold: errors are judged there. `fitted` [n, S] leaves out, too, what lies within the filter's reach of
+    slower samples.
     `motion_hz` [n] is the highest frequency of motion.
     """
 
@@ -67,6 +68,7 @@ class Observations:
     qdd: Array
     torque: Array
     regressor: Array
+    unclipped: Mask
     moving: Mask
     fitted: Mask
 
@@ -115,7 +117,8 @@ def observe(
         [DEFAULT_THRESHOLD * top[k] if given is None else given for k, given in enumerate(velocity_thresholds)]
     )
     reach = round(rate / cutoff_hz)
-    moving = (np.abs(qd.T) > thresholds[:, None]) & ~_widened(clean.clipped, reach)[row]
+    unclipped = np.tile(~_widened(clean.clipped, reach)[row], (len(axes), 1))
+    moving = (np.abs(qd.T) > thresholds[:, None]) & unclipped
     return Observations(
         axes=tuple(axes),
         names=model.names,
@@ -129,6 +132,7 @@ def observe(
         qdd=qdd,
         torque=torque,
         regressor=matrix,
+        unclipped=unclipped,
         moving=moving,
         fitted=np.stack([_beyond_reach(axis, row, reach) for axis in moving]),
     )
