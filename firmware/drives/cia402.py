@@ -37,8 +37,22 @@ ON = 1
 BRAKE = 2
 RESET = 3
 
+_MISSES_COUNTED = 1000000
 _SDO_WAIT_MS = 200
 _SDO_TRIES = 3
+
+
+def interpolation_time(cycle_time_us):
+    """(value, exponent) of 60C2: exact in the coarsest unit that allows it, else the nearest; None where none fits."""
+    nearest = None
+    for exponent in (-3, -4, -5, -6):
+        unit = 10 ** (6 + exponent)
+        value = (cycle_time_us + unit // 2) // unit
+        if 1 <= value <= 255:
+            nearest = value, exponent
+            if value * unit == cycle_time_us:
+                break
+    return nearest
 
 
 # 60B2 is an i16: cut to it; the cuts are counted.
@@ -58,6 +72,31 @@ def _saturate16(values: ptr32, n: int, sh: int) -> int:
     return cut
 
 
+# The first axis, + 1, whose target and count differ by more than rounding: one of position and count each, and
+# the conversions' own 2**-29.
+@micropython.viper
+def _apart(target: ptr32, counts: ptr32, mantissa: ptr32, shift: ptr32, n: int, sh: int) -> int:
+    i = 0
+    while i < n:
+        c = (counts[i] << sh) >> sh
+        d = ((((target[i] << sh) >> sh) - c) << sh) >> sh
+        m = (mantissa[i] << sh) >> sh
+        if d < 0:
+            d = 0 - d
+        if m < 0:
+            m = 0 - m
+        if c < 0:
+            c = 0 - c
+        s = shift[i]
+        near = 2 + (c >> 27)
+        if s < 31:
+            near += m >> s
+        if d > near or d < 0:
+            return i + 1
+        i += 1
+    return 0
+
+
 class Drives:
     """All drives of the robot on one CAN port (`port.readinto(buffer)`, `port.write(buffer, n)`)."""
 
@@ -67,11 +106,13 @@ class Drives:
         self.settings = settings
         self.connected = False
         self.misses = 0
+        self.missing = 0
         self.missing_in_a_row = 0
         self.saturations = 0
         self.wanted = OFF
         self._port = port
-        self._cycle_time_us = cycle_time_us
+        self._interpolation = interpolation_time(cycle_time_us)
+        self._all = (1 << n) - 1
         self._counts = array("i", [0] * n)
         self._current = array("i", [0] * n)
         self._control = array("i", [0] * n)
@@ -107,9 +148,9 @@ class Drives:
         Cyclic synchronous position with the board's cycle time as interpolation time.
         """
         self.connected = False
-        milliseconds = self._cycle_time_us % 1000 == 0
-        value = self._cycle_time_us // 1000 if milliseconds else self._cycle_time_us // 100
-        exponent = -3 if milliseconds else -4
+        if self._interpolation is None:
+            return False
+        value, exponent = self._interpolation
         for axis in range(self.axes.n):
             node = self.settings.node_id[axis]
             for index, sub, size, number in (
@@ -118,6 +159,7 @@ class Drives:
                     return False
             self._send(0x000, bytes((0x01, node)))
         self._port.write(self._out, slcan.put_frame(self._out, 0, 0x080, self._out, 0))
+        self.missing_in_a_row = 0
         self.connected = True
         return True
 
@@ -137,7 +179,8 @@ class Drives:
                 self.poll()
                 if self._events[slcan.MAIL]:
                     self._events[slcan.MAIL] = 0
-                    if mail[0] | mail[1] << 8 == 0x580 + node and mail[4] | mail[5] << 8 == index:
+                    if (mail[0] | mail[1] << 8 == 0x580 + node and mail[4] | mail[5] << 8 == index
+                            and mail[6] == sub):
                         return mail[3] == 0x60
         return False
 
@@ -145,11 +188,16 @@ class Drives:
         """Measured position and torque of this cycle, from the answers to the last SYNC."""
         axes = self.axes
         settings = self.settings
-        if self._events[slcan.ANSWERED] < axes.n:
-            self.misses += 1
-            self.missing_in_a_row += 1
-        else:
+        answered = self._events[slcan.ANSWERED]
+        if answered == self._all:
             self.missing_in_a_row = 0
+        else:
+            self.misses += 1
+            if self.missing_in_a_row < _MISSES_COUNTED:
+                self.missing_in_a_row += 1
+            self.missing = 0
+            while answered & 1 << self.missing:
+                self.missing += 1
         self._events[slcan.ANSWERED] = 0
         self._events[slcan.TIME] = 0
         scale(axes.position_feedback, self._counts, settings.position_mantissa, settings.position_shift, axes.n, SH)
@@ -182,10 +230,24 @@ class Drives:
 
     def enabled(self):
         """True where every drive is in OPERATION ENABLED."""
+        return self.not_enabled() < 0
+
+    def not_enabled(self):
+        """The first axis whose drive is not in OPERATION ENABLED, else -1."""
         for axis in range(self.axes.n):
             if self.axes.statusword[axis] & 0x6F != _OPERATION_ENABLED:
-                return False
-        return True
+                return axis
+        return -1
+
+    def strayed(self):
+        """The first axis whose drive would be given a target that is not where it stands, else -1.
+
+        So it is with an axis beyond the range of positions, or with conversions that do not belong together.
+        """
+        axes = self.axes
+        settings = self.settings
+        scale(self._target, axes.position_command, settings.counts_mantissa, settings.counts_shift, axes.n, SH)
+        return _apart(self._target, self._counts, settings.counts_mantissa, settings.counts_shift, axes.n, SH) - 1
 
     def faulted(self):
         """The first axis whose drive reports a fault, else -1."""

@@ -3,7 +3,7 @@
 import micropython
 
 # Control words of `receive`: bytes of a line held, 1 while a line too long is skipped, lines that were no frame,
-# axes that have answered in this cycle, 1 when the rig's time frame has come, 1 when the mailbox is full.
+# a bit for each axis that has answered in this cycle, 1 when the rig's time frame has come, 1 when the mailbox is full.
 HELD = 0
 SKIPPING = 1
 ERRORS = 2
@@ -146,8 +146,9 @@ class Receiver:
         if identifier < 0:
             control[ERRORS] += 1
         elif identifier & 0x780 == 0x180 and self._frame[8] == 8 and self.axis_of_node[identifier & 0x7F] != 255:
-            _take_pdo(self.axis_of_node[identifier & 0x7F], self._frame, self._status, self._counts, self._current)
-            control[ANSWERED] += 1
+            axis = self.axis_of_node[identifier & 0x7F]
+            _take_pdo(axis, self._frame, self._status, self._counts, self._current)
+            control[ANSWERED] |= 1 << axis
         elif identifier == 0x100:
             control[TIME] = 1
         else:

@@ -11,6 +11,8 @@ import micropython
 from idmwire import channels, properties
 from motionboard.fixed import SH
 
+MAX_AXES = 8
+
 
 @micropython.viper
 def _within(word: ptr32, low: ptr32, high: ptr32, slot: int, sh: int) -> int:

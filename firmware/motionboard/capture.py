@@ -45,6 +45,7 @@ class Capture:
         self._every = 1
         self._wait = 0
         self._start = 0
+        self._begun = False
         self._in_block = 0
 
     def pick(self, index, channel, axis):
@@ -62,6 +63,7 @@ class Capture:
         self._every = every
         self._wait = 0
         self._start = start_cycle
+        self._begun = False
         self.running = True
 
     def stop(self):
@@ -87,8 +89,12 @@ class Capture:
 
     def sample(self, cycle):
         """Takes this cycle's sample when it is one of those wanted."""
-        if not self.running or ((cycle - self._start) & 0x3FFFFFFF) >= 0x20000000:
+        if not self.running:
             return
+        if not self._begun:
+            if ((cycle - self._start) & 0x3FFFFFFF) >= 0x20000000:
+                return
+            self._begun = True
         if self._wait:
             self._wait -= 1
             return

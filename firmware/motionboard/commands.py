@@ -6,6 +6,7 @@ from idmwire import PROTOCOL_MAJOR, PROTOCOL_MINOR, channels, framing, messages,
 from idmwire.faults import FAULT_NUMBERS
 from idmwire.schema import SCHEMA_HASH
 from motionboard import VERSION, codec
+from motionboard.axis import MAX_AXES
 from motionboard.capture import BLOCK_BYTES
 from motionboard.controller import DISARMED
 from motionboard.fixed import SH
@@ -15,10 +16,9 @@ from motionboard.parameters import STAGE_BYTES
 _HEAD = framing.HEADER_BYTES
 _CYCLES_MASK = 0x3FFFFFFF
 _DEFAULTED = FAULT_NUMBERS["parameters_defaulted"]
-_MAX_AXES = 8
 # Payload lengths by number of axes, so that no length is computed while armed.
-_MOVE_SIZES = [messages.payload_size("move", n) for n in range(_MAX_AXES + 1)]
-_SINE_SIZES = [messages.payload_size("sine", n) for n in range(_MAX_AXES + 1)]
+_MOVE_SIZES = [messages.payload_size("move", n) for n in range(MAX_AXES + 1)]
+_SINE_SIZES = [messages.payload_size("sine", n) for n in range(MAX_AXES + 1)]
 
 
 class Commands:
@@ -28,7 +28,7 @@ class Commands:
         self.controller = controller
         self.link = link
         self.parameters = parameters
-        self.leaving = False
+        self._greeting = b""
         table = [None] * 256
         for code, name, direction, _, _ in messages.MESSAGES:
             if direction == messages.TO_BOARD:
@@ -38,11 +38,25 @@ class Commands:
     # Questions
 
     def hello(self):
-        """Who this board is. Disarmed or just connected: this answer is made anew each time."""
+        """Who this board is. Who asks knows of no capture: one that still runs ends, unsent blocks are kept back."""
+        controller = self.controller
+        if controller.state == DISARMED:
+            self._greeting = self._who()
+        capture = controller.capture
+        if capture is not None:
+            capture.stop()
+            capture.sent = capture.filled
+            capture.again = -1
+        self.link.begin()
+        self.link.put_bytes(self._greeting, 0, len(self._greeting))
+        self.link.finish()
+
+    def _who(self):
+        """The answer to hello, made while disarmed; while armed it stays as it is."""
         controller = self.controller
         applied = self.parameters.image
         model = controller.model
-        data = messages.pack_payload("hello_answer", 0, {
+        return messages.pack_payload("hello_answer", 0, {
             "major": PROTOCOL_MAJOR,
             "minor": PROTOCOL_MINOR,
             "schema_hash": SCHEMA_HASH,
@@ -62,9 +76,6 @@ class Commands:
             "block_bytes": BLOCK_BYTES,
             "receive_bytes": framing.MAX_FRAME,
         })
-        self.link.begin()
-        self.link.put_bytes(data, 0, len(data))
-        self.link.finish()
 
     def status(self):
         link = self.link
@@ -145,6 +156,8 @@ class Commands:
     # Motion
 
     def arm(self):
+        if self.controller.state == DISARMED:
+            self._greeting = self._who()
         self._obey(self.controller.arm())
 
     def disarm(self):
@@ -188,7 +201,8 @@ class Commands:
     def capture(self):
         link = self.link
         controller = self.controller
-        if self._short(10):
+        if link.length < 10 or link.length & 1:
+            link.refuse("bad_length")
             return
         capture = controller.capture
         if capture is None:
@@ -259,7 +273,12 @@ class Commands:
             return
         self.link.begin()
         self.link.finish()
-        self.leaving = True
+        self.controller.leaving = True
+
+    @property
+    def leaving(self):
+        """True where the host has asked for the REPL."""
+        return self.controller.leaving
 
     # Parts
 

@@ -2,7 +2,7 @@
 
     disarmed -> arming -> holding <-> moving -> stopping -> holding
                               any -> stopped_by_fault -> (clear) holding or disarmed
-                          holding -> disarming -> disarmed
+                              any -> disarming -> disarmed
 
 An image makes the axes (`configure`); a board without one runs no cycle and serves the link.
 While armed nothing here allocates.
@@ -10,6 +10,7 @@ While armed nothing here allocates.
 
 import gc
 import time
+from array import array
 
 from drives import cia402
 from idmwire import faults as fault_table
@@ -20,7 +21,7 @@ from motionboard.axis import Axes, Settings
 from motionboard.capture import Capture
 from motionboard.dynamics import Dynamics
 from motionboard.faults import Faults, Trace
-from motionboard.guards import Guards
+from motionboard.guards import EVENT_WORDS, Guards
 from motionboard.motion import HOLD, STOP, Motion
 
 DISARMED = STATES.index("disarmed")
@@ -31,10 +32,20 @@ STOPPING = STATES.index("stopping")
 STOPPED_BY_FAULT = STATES.index("stopped_by_fault")
 DISARMING = STATES.index("disarming")
 
-_FAULT = fault_table.FAULT_NUMBERS
+_DRIVE_FAULT = fault_table.FAULT_NUMBERS["drive_fault"]
+_DRIVE_LOST = fault_table.FAULT_NUMBERS["drive_lost"]
+_ENABLE_TIMEOUT = fault_table.FAULT_NUMBERS["enable_timeout"]
+_HEARTBEAT_LOST = fault_table.FAULT_NUMBERS["heartbeat_lost"]
+_CYCLE_OVERRUN = fault_table.FAULT_NUMBERS["cycle_overrun"]
+_POSITION_LIMIT = fault_table.FAULT_NUMBERS["position_limit"]
+_MODEL_MISSING = fault_table.FAULT_NUMBERS["model_missing"]
+_PROGRAM_ERROR = fault_table.FAULT_NUMBERS["program_error"]
+
 _CYCLES_MASK = 0x3FFFFFFF
-# Drives that have not come up after this many cycles will not.
+# Drives that have not come up after this many cycles will not; nor will a brake or a fault reset take longer.
 _ENABLE_CYCLES = 1000
+_BRAKE_CYCLES = 1000
+_RESET_CYCLES = 100
 # Answers missing, or cycles late, in a row.
 _MISSES = 3
 _LATE = 3
@@ -57,8 +68,11 @@ class Controller:
         self.drives = None
         self.capture = None
         self.clock = None
+        self.leaving = False
         self._holding = False
         self._waited = 0
+        self._tripped = 0
+        self._event = array("i", [0] * EVENT_WORDS)
 
     # What an image makes
 
@@ -81,7 +95,7 @@ class Controller:
     @property
     def ready(self):
         """True where the drives are connected and cycles run."""
-        return self.drives is not None and self.drives.connected
+        return self.drives is not None and self.drives.connected and not self.leaving
 
     # The cycle
 
@@ -115,7 +129,7 @@ class Controller:
     def heartbeat_due(self):
         """True before the cycle that finds the heartbeat lost, unless one comes before."""
         return (self.settings is not None and self.since_heartbeat == self.settings.heartbeat_timeout[0]
-                and self.state not in (DISARMED, ARMING, STOPPED_BY_FAULT))
+                and (HOLDING <= self.state <= STOPPING or self.state == DISARMING))
 
     @property
     def _feeding(self):
@@ -128,43 +142,93 @@ class Controller:
         if state == DISARMED:
             self.motion.hold_here()
         elif state == ARMING:
-            self.motion.hold_here()
-            self._waited += 1
-            if self.drives.enabled():
-                self.guards.restart()
-                self.state = HOLDING
-            elif self._waited > _ENABLE_CYCLES:
-                self._fault(_FAULT["enable_timeout"], 0, None)
+            self._arming()
         elif state == DISARMING:
-            if self.motion.kind == HOLD and self.guards.ramp == 0:
-                self.drives.wanted = cia402.OFF
-                if self.drives.off():
-                    self.state = DISARMED
+            self._disarming()
         elif state == STOPPED_BY_FAULT:
+            self._waited += 1
             if self.faults.reaction >= fault_table.QUICK_STOP:
                 self.motion.hold_here()
         else:
             kind = self.motion.kind
             self.state = HOLDING if not self.motion.moving else STOPPING if kind == STOP else MOVING
 
-    def _guard(self):
-        """The first thing wrong in this cycle becomes a fault with its defined stop."""
-        if self.state == DISARMED or self.state == ARMING:
-            return
+    def _arming(self):
         drives = self.drives
-        self.since_heartbeat += 1
-        if drives.missing_in_a_row >= _MISSES:
-            self._fault(_FAULT["drive_lost"], 0, None)
+        self.motion.hold_here()
+        self._waited += 1
+        if drives.wanted != cia402.ON:
+            self._before_power()
+        elif drives.enabled():
+            self.guards.restart()
+            self.state = HOLDING
+        elif drives.faulted() >= 0:
+            self._drive_fault(drives.faulted())
+        elif self._waited > _ENABLE_CYCLES:
+            self._fault_of(_ENABLE_TIMEOUT, 0, self._waited, _ENABLE_CYCLES)
+
+    def _before_power(self):
+        """A drive is switched on without a fault, and to a target where its axis stands."""
+        drives = self.drives
         axis = drives.faulted()
         if axis >= 0:
-            self._fault(_FAULT["drive_fault"], axis, None)
-        number = self.guards.check()
-        if number:
-            self._fault(number, self.guards.event[1], self.guards.event)
-        if self.since_heartbeat > self.settings.heartbeat_timeout[0]:
-            self._fault(_FAULT["heartbeat_lost"], 0, None)
+            if drives.wanted != cia402.RESET or self._waited > _RESET_CYCLES:
+                self._drive_fault(axis)
+            return
+        axis = drives.strayed()
+        if axis >= 0:
+            drives.wanted = cia402.OFF
+            self._fault_of(_POSITION_LIMIT, axis, 0, 0)
+            return
+        drives.wanted = cia402.ON
+
+    def _disarming(self):
+        drives = self.drives
+        self._waited += 1
+        if drives.wanted != cia402.ON:
+            self.motion.hold_here()
+        if drives.wanted == cia402.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
+            return
+        if self.motion.kind == HOLD and self.guards.ramp == 0:
+            drives.wanted = cia402.OFF
+            # From a drive that does not answer, and is latched as lost, no more can be had.
+            if drives.off() or drives.missing_in_a_row > _MISSES:
+                self.state = DISARMED
+
+    def _guard(self):
+        """What is wrong in this cycle becomes a fault with its defined stop."""
+        state = self.state
+        if state == DISARMED:
+            return
+        drives = self.drives
+        if drives.missing_in_a_row >= _MISSES:
+            self._fault_of(_DRIVE_LOST, drives.missing, drives.missing_in_a_row, _MISSES)
+        if state == ARMING:
+            return
+        # With its power off or on its own brakes an axis does not follow, and that is no fault.
+        self._tripped = 0
+        if drives.wanted == cia402.ON:
+            axis = drives.not_enabled()
+            if axis >= 0:
+                self._drive_fault(axis)
+            self._tripped = self.guards.check()
+            if self._tripped:
+                self._fault(self._tripped, self.guards.event[1], self.guards.event)
+        timeout = self.settings.heartbeat_timeout[0]
+        if self.since_heartbeat <= timeout:
+            self.since_heartbeat += 1
+        if self.since_heartbeat > timeout:
+            self._fault_of(_HEARTBEAT_LOST, 0, self.since_heartbeat, timeout)
         if self.clock.late_in_a_row >= _LATE:
-            self._fault(_FAULT["cycle_overrun"], 0, None)
+            self._fault_of(_CYCLE_OVERRUN, 0, self.clock.late_in_a_row, _LATE)
+
+    def _drive_fault(self, axis):
+        self._fault_of(_DRIVE_FAULT, axis, self.axes.statusword[axis], 0)
+
+    def _fault_of(self, number, axis, value, limit):
+        self._event[2] = value
+        self._event[3] = limit
+        self._fault(number, axis, self._event)
 
     def _fault(self, number, axis, event):
         if not self.faults.raise_fault(number, axis, self.cycle_number, event):
@@ -173,13 +237,24 @@ class Controller:
         reaction = self.faults.reaction
         if reaction == fault_table.NOTE:
             return
-        self.state = STOPPED_BY_FAULT
         if reaction == fault_table.CONTROLLED_STOP:
             self.motion.stop()
-        elif reaction == fault_table.QUICK_STOP:
-            self.drives.wanted = cia402.BRAKE
-        else:
-            self.drives.wanted = cia402.OFF
+            # What is being switched off is switched off all the same.
+            if self.state != DISARMING:
+                self.state = STOPPED_BY_FAULT
+            return
+        self.state = STOPPED_BY_FAULT
+        self._waited = 0
+        self.drives.wanted = cia402.BRAKE if reaction == fault_table.QUICK_STOP else cia402.OFF
+
+    def fail(self):
+        """The firmware met an error of its own: drives off, latched; the link goes on."""
+        if self.axes is None:
+            self.faults.raise_fault(_PROGRAM_ERROR, 0, self.cycle_number, None)
+            return
+        self._fault_of(_PROGRAM_ERROR, 0, 0, 0)
+        self.drives.wanted = cia402.OFF
+        self.drives.write()
 
     # What the host may ask for: each returns the name of a refusal, or None
 
@@ -187,21 +262,20 @@ class Controller:
         """Switches the drives on; then the axes hold where they are."""
         if self.axes is None:
             return "no_parameters"
-        if not self.ready:
-            return "no_drives"
         if self.faults.latched:
             return "fault_stands"
         if self.state != DISARMED:
             return "needs_disarmed"
         for axis in range(self.axes.n):
             if self.settings.dynamic_model[axis] and not self.dynamics.available:
-                self._fault(_FAULT["model_missing"], axis, None)
+                self._fault(_MODEL_MISSING, axis, None)
                 return "wrong_program"
+        # Drives that were off when the settings came, or have been off since, are set up anew.
+        if (not self.ready or self.drives.missing_in_a_row) and not self.drives.connect(self.board.sleep):
+            return "no_drives"
         gc.collect()
-        self.trace.release()
         self._waited = 0
         self.since_heartbeat = 0
-        self.drives.wanted = cia402.ON
         self.state = ARMING
         return None
 
@@ -210,30 +284,42 @@ class Controller:
         if self.state == DISARMED:
             return
         self.motion.stop()
-        if self.state == ARMING or (
-            self.state == STOPPED_BY_FAULT and self.faults.reaction >= fault_table.QUICK_STOP):
+        if self.state != DISARMING:
+            self._waited = 0
+        if self.state == ARMING:
             self.drives.wanted = cia402.OFF
         self.state = DISARMING
-        return
 
     def stop(self):
         """A controlled stop of whatever moves."""
-        self.motion.stop()
-        return
+        if self.axes is not None:
+            self.motion.stop()
 
     def clear_fault(self):
         """Forgets the latched fault when its cause is gone."""
-        if not self.faults.latched:
+        if not self.faults.latched or self.axes is None:
             return None
-        if self.axes is not None and (self.motion.moving or (self._feeding and self.guards.check())):
+        if self.motion.moving or self._tripped:
             return "fault_stands"
         if self.state == STOPPED_BY_FAULT:
-            if self._feeding and self.drives.enabled():
-                self.since_heartbeat = 0
-                self.state = HOLDING
-            else:
-                self.drives.wanted = cia402.OFF
-                self.state = DISARMED
+            reason = self._leave_fault()
+            if reason:
+                return reason
+        self.trace.release()
+        return None
+
+    def _leave_fault(self):
+        drives = self.drives
+        if self._feeding and drives.enabled():
+            self.since_heartbeat = 0
+            self.state = HOLDING
+            return None
+        if drives.wanted == cia402.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
+            return "fault_stands"
+        if drives.missing_in_a_row and not drives.connect(self.board.sleep):
+            return "no_drives"
+        drives.wanted = cia402.RESET if drives.faulted() >= 0 else cia402.OFF
+        self.state = DISARMED
         return None
 
     def can_move(self):

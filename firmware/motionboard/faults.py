@@ -1,4 +1,4 @@
-"""Latched faults: the first one stays until it is cleared, all are remembered, with the cycles around it."""
+"""Latched faults: the first of the hardest stays until it is cleared, all are remembered, with the cycles around it."""
 
 from array import array
 
@@ -34,17 +34,19 @@ class Faults:
         self.axis = 0
         self.count = 0
         self.reaction = NOTE
+        self._raised = 0
         self._next = 0
         self.history = array("i", [0] * (_HISTORY * _WORDS))
 
     def raise_fault(self, number, axis, cycle, event):
-        """Latches a fault unless a harder one stands; `event` holds value and limit at 2 and 3, or is None.
+        """Remembers a fault and latches it unless one as hard stands; `event` holds value and limit at 2 and 3.
 
-        True where it is new, so that its reaction has to begin.
+        A cause that lasts is remembered once until the latch is cleared. True where the fault has become the latched
+        one, so that its reaction has to begin.
         """
-        reaction = REACTIONS[number]
-        if self.latched == number or (self.latched and reaction <= self.reaction):
+        if self._raised & 1 << number:
             return False
+        self._raised |= 1 << number
         at = self._next * _WORDS
         self.history[at] = number
         self.history[at + 1] = axis
@@ -57,6 +59,9 @@ class Faults:
         self._next = (self._next + 1) % _HISTORY
         if self.count < _HISTORY:
             self.count += 1
+        reaction = REACTIONS[number]
+        if self.latched and reaction <= self.reaction:
+            return False
         self.latched = number
         self.axis = axis
         self.reaction = reaction
@@ -74,6 +79,7 @@ class Faults:
         self.latched = 0
         self.axis = 0
         self.reaction = NOTE
+        self._raised = 0
         return number
 
 

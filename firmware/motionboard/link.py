@@ -11,6 +11,9 @@ from idmwire import framing, messages
 from motionboard import codec
 
 _CHUNK = 64
+# At most so many chunks in one call, the longest frame among them: a host that floods the port does not stop a cycle.
+_CHUNKS = framing.MAX_WIRE // _CHUNK + 1
+_FRAMES = 4
 _HELLO = messages.CODES["hello"]
 _REFUSED = messages.REFUSED
 _BLOCK = messages.CODES["capture_block"]
@@ -33,6 +36,7 @@ class Link:
         self.crc_errors = 0
         self.cobs_errors = 0
         self.repeats = 0
+        self.busy = False
         self._port = port
         self._chunk = bytearray(_CHUNK)
         self._frame = bytearray(framing.MAX_WIRE)
@@ -56,17 +60,18 @@ class Link:
 
     def serve(self):
         """Takes what has arrived, sends what is due."""
-        n = self._port.readinto(self._chunk)
-        at = 0
-        while n:
-            at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, at, n)
-            if at < 0:
-                n = self._port.readinto(self._chunk) if n == _CHUNK else 0
-                at = 0
-            else:
+        for _ in range(_CHUNKS):
+            n = self._port.readinto(self._chunk)
+            if not n:
+                break
+            at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, 0, n)
+            while at >= 0:
                 size = self._control[codec.HELD]
                 self._control[codec.HELD] = 0
                 self._take(size)
+                at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, at, n)
+            if n < _CHUNK:
+                break
         self._send()
 
     # Receiving
@@ -157,10 +162,11 @@ class Link:
     # Sending
 
     def _send(self):
-        for _ in range(3):
+        """Writes until nothing is due, the port takes no more, or it was enough; `busy` says it was the last."""
+        self.busy = False
+        for _ in range(_FRAMES):
             if self._wire_at < self._wire_n:
-                written = self._port.write(self._wire, self._wire_at, self._wire_n - self._wire_at)
-                self._wire_at += written
+                self._wire_at += self._port.write(self._wire, self._wire_at, self._wire_n - self._wire_at)
                 if self._wire_at < self._wire_n:
                     return
                 self.frames_sent += 1
@@ -169,6 +175,7 @@ class Link:
                 self._seal(self._answer, self._n)
             elif not self._next_block():
                 return
+        self.busy = True
 
     def _seal(self, body, n):
         codec.put16(body, n, codec.crc16(body, n))
@@ -179,14 +186,13 @@ class Link:
         capture = self.capture
         if capture is None:
             return False
-        if capture.again >= 0:
-            block = capture.again
-            capture.again = -1
-        elif capture.sent < capture.filled:
+        block = capture.again
+        capture.again = -1
+        if block < 0 or not capture.holds(block):
+            if capture.sent >= capture.filled:
+                return False
             block = capture.sent
             capture.sent += 1
-        else:
-            return False
         slot = block % capture.blocks
         words = capture.words[slot]
         body = self._block

@@ -5,6 +5,7 @@ from array import array
 from idmwire import framing, image, properties
 from idmwire.faults import FAULT_NUMBERS
 from motionboard import codec
+from motionboard.axis import MAX_AXES
 from motionboard.controller import DISARMED
 
 _HEAD = framing.HEADER_BYTES
@@ -26,19 +27,21 @@ class Parameters:
         self._staged = bytearray(STAGE_BYTES)
         self._staged_n = 0
         self._word = array("i", (0,))
+        self._property = None
+        self._axis = 0
 
     def boot(self):
         """Applies the stored image; where something is stored that cannot be used, that is a latched fault."""
-        if self._stored and self._use(self._stored) is None:
-            return
-        if self._slot.exists():
-            self.controller.faults.raise_fault(FAULT_NUMBERS["parameters_defaulted"], 0, 0, None)
+        reason = self._use(self._stored) if self._stored else "bad_image"
+        faults = self.controller.faults
+        if reason == "wrong_program":
+            faults.raise_fault(FAULT_NUMBERS["model_missing"], 0, 0, None)
+        elif reason == "bad_image" and self._slot.exists():
+            faults.raise_fault(FAULT_NUMBERS["parameters_defaulted"], 0, 0, None)
 
     def read_property(self):
-        prop, axis = self._property()
-        if prop is None:
-            return
-        self._answer_property(prop, axis)
+        if self._find_property():
+            self._answer_property()
 
     def read_image(self):
         link = self.link
@@ -65,11 +68,10 @@ class Parameters:
         link.finish()
 
     def write_property(self):
-        prop, axis = self._property()
-        if prop is None:
-            return
         link = self.link
-        access = prop[8]
+        if self._short(6) or not self._find_property():
+            return
+        access = self._property[8]
         if access == "read":
             link.refuse("read_only")
             return
@@ -77,12 +79,11 @@ class Parameters:
             return
         settings = self.controller.settings
         codec.bytes_to_words(self._word, 0, link.request, _HEAD + 2, 1)
-        slot = settings.slot(prop, axis)
-        if not settings.take(slot, self._word):
+        if not settings.take(settings.slot(self._property, self._axis), self._word):
             link.refuse("out_of_range")
             return
         self.dirty = True
-        self._answer_property(prop, axis)
+        self._answer_property()
 
     def stage(self):
         link = self.link
@@ -103,15 +104,21 @@ class Parameters:
         link = self.link
         if self._armed() or self._short(4):
             return
+        capture = self.controller.capture
+        if capture is not None and capture.running:
+            link.refuse("busy")
+            return
         data = bytes(memoryview(self._staged)[: self._staged_n])
         if data[-4:] != bytes(memoryview(link.request)[_HEAD : _HEAD + 4]):
             link.refuse("bad_image")
             return
         reason = self._use(data)
+        # With silent drives the settings are in force all the same.
+        if reason is None or reason == "no_drives":
+            self.dirty = data != self._stored
         if reason:
             link.refuse(reason)
             return
-        self.dirty = data != self._stored
         self._answer_image(self.image.generation, data)
 
     def store(self):
@@ -138,7 +145,10 @@ class Parameters:
         """Makes an image the applied one; the name of a refusal, or None."""
         try:
             contents = image.unpack(data)
-        except image.ImageError:
+        except ValueError:
+            # An ImageError, or a name that is no text.
+            return "bad_image"
+        if not 1 <= contents.n_axes <= MAX_AXES or (contents.mantissas and not contents.program_hash):
             return "bad_image"
         for prop in properties.PROPERTIES:
             for axis in range(contents.n_axes if prop[3] == properties.AXIS else 1):
@@ -168,27 +178,29 @@ class Parameters:
         link.put_bytes(data, len(data) - 4, 4)
         link.finish()
 
-    def _property(self):
-        """(property, axis) that the request names; (None, 0) after a refusal."""
+    def _find_property(self):
+        """Finds what the request names; False after a refusal. No tuple: this must not allocate."""
         link = self.link
-        if link.length < 2 or self.controller.axes is None:
-            link.refuse("bad_length" if link.length < 2 else "no_parameters")
-            return None, 0
-        number = link.request[_HEAD]
-        axis = link.request[_HEAD + 1]
-        prop = properties.BY_NUMBER.get(number)
-        if prop is None or axis >= (self.controller.axes.n if prop[3] == properties.AXIS else 1):
+        if self._short(2):
+            return False
+        axes = self.controller.axes
+        if axes is None:
+            link.refuse("no_parameters")
+            return False
+        self._property = properties.BY_NUMBER.get(link.request[_HEAD])
+        self._axis = link.request[_HEAD + 1]
+        if self._property is None or self._axis >= (axes.n if self._property[3] == properties.AXIS else 1):
             link.refuse("out_of_range")
-            return None, 0
-        return prop, axis
+            return False
+        return True
 
-    def _answer_property(self, prop, axis):
+    def _answer_property(self):
         link = self.link
         settings = self.controller.settings
         link.begin()
-        link.put8(prop[0])
-        link.put8(axis)
-        link.put_words(settings.values, settings.slot(prop, axis), 1)
+        link.put8(self._property[0])
+        link.put8(self._axis)
+        link.put_words(settings.values, settings.slot(self._property, self._axis), 1)
         link.finish()
 
     def _armed(self):

@@ -1,0 +1,188 @@
+# The whole firmware around a scripted board, as main.py puts it together, run cycle by cycle.
+
+import gc
+
+from scripted import Bus, CanPort, Host, LinkPort
+from support import CYCLE_S, settings_table
+
+from idmwire import faults, messages
+from idmwire.image import ParameterImage, image_crc
+from motionboard import clock, motion
+from motionboard.commands import Commands
+from motionboard.controller import Controller
+from motionboard.link import Link
+from motionboard.parameters import Parameters
+from motionboard.store import Store
+
+# A host that sends no heartbeat here is dead, not slow.
+clock._PATIENCE_MS = 0
+
+
+class Board:
+    NAME = "script"
+    RING_BLOCKS = 8
+    BOOT_WINDOW_MS = 0
+    granted = True
+
+    def __init__(self, n, store, link_bytes):
+        self.link = LinkPort(link_bytes)
+        self.can = CanPort()
+        self.store = store
+        self.bus = Bus(self.can, range(1, n + 1))
+
+    def sleep(self, milliseconds):
+        self.bus.serve()
+
+
+class Flash(Store):
+    # A store in memory: `data` is what stands in the slot.
+
+    def __init__(self, data=None):
+        self.data = data
+        self.broken = False
+
+    def load(self):
+        from idmwire import image
+
+        try:
+            image.check(self.data or b"")
+        except ValueError:
+            return None
+        return self.data
+
+    def exists(self):
+        return self.data is not None
+
+    def save(self, data):
+        if not self.broken:
+            self.data = data
+        return not self.broken
+
+
+class Bench:
+    def __init__(self, n=1, cycle_s=CYCLE_S, flash=None, model=None, link_bytes=4096, ready=True, **changes):
+        gc.collect()
+        self.n = n
+        self.cycle_s = cycle_s
+        self.flash = flash or Flash()
+        self.board = Board(n, ".", link_bytes)
+        self.bus = self.board.bus
+        self.drives = self.bus.drives
+        self.controller = Controller(self.board)
+        self.controller.model = model
+        self.link = Link(self.board.link)
+        self.parameters = Parameters(self.controller, self.link, self.flash)
+        self.commands = Commands(self.controller, self.link, self.parameters)
+        self.parameters.boot()
+        self.host = Host(self.board.link, self.idle, n)
+        self.ask = self.host.ask
+        self.refusal = self.host.refusal
+        if ready:
+            assert self.apply(self.image(**changes)) is None
+
+    # Settings
+
+    def image(self, **changes):
+        changes.setdefault("stop_acceleration", 80 << 14)
+        changes.setdefault("position_error_delay", 4)
+        table = settings_table(self.n, self.cycle_s, **changes)
+        return ParameterImage("script", round(self.cycle_s * 1e6), self.n, table)
+
+    def stage(self, data):
+        for at in range(0, len(data), 480):
+            self.ask("stage", offset=at, data=data[at : at + 480])
+
+    def apply(self, image):
+        data = image.pack() if isinstance(image, ParameterImage) else image
+        self.stage(data)
+        return self.refusal("apply", crc=image_crc(data))
+
+    # Time
+
+    def idle(self, milliseconds=0):
+        self.bus.serve()
+        self.link.serve()
+        if self.controller.drives is not None:
+            self.controller.drives.poll()
+
+    def cycle(self, cycles=1, beat=True):
+        for _ in range(cycles):
+            if beat:
+                self.controller.since_heartbeat = 0
+            assert self.bus.grant()
+            self.controller.clock.wait(self.idle, self.controller)
+            self.controller.cycle()
+
+    def cycle_until(self, state, most=1500):
+        while self.state != state:
+            self.cycle()
+            most -= 1
+            assert most, self.state
+
+    # What is
+
+    @property
+    def state(self):
+        return messages.STATES[self.controller.state]
+
+    @property
+    def fault(self):
+        return faults.FAULT_NAMES.get(self.controller.faults.latched)
+
+    @property
+    def command(self):
+        return list(self.controller.axes.position_command)
+
+    def history(self):
+        found = []
+        count = 1
+        while len(found) < count:
+            answer = self.ask("read_fault", index=len(found))
+            count = answer["count"]
+            if count:
+                found.append(faults.FAULT_NAMES[answer["fault"]])
+        return found
+
+    # Motion
+
+    def arm(self):
+        self.ask("arm")
+        self.cycle_until("holding")
+
+    def motion_fields(self, distance, cycles, start_cycle=0, start=None):
+        duration = cycles * self.cycle_s
+        turn = 6.283185307179586 / 2**24
+        return {
+            "start_cycle": start_cycle,
+            "cycles": cycles,
+            "start": start or self.command,
+            "distance": distance,
+            "velocity": [round(d * turn / duration * 2**20) for d in distance],
+            "acceleration": [round(d * turn / duration**2 * 2**14) for d in distance],
+        }
+
+    def move(self, distance, cycles, **more):
+        return self.ask("move", **self.motion_fields(distance, cycles, **more))
+
+    def sine(self, amplitude, frequency, cycles):
+        fields = self.motion_fields(amplitude, cycles)
+        fields["amplitude"] = fields.pop("distance")
+        turn = 6.283185307179586
+        w = turn * frequency
+        fields["velocity"] = [round(a * turn / 2**24 * w * 2**20) for a in amplitude]
+        fields["acceleration"] = [round(a * turn / 2**24 * w * w * 2**14) for a in amplitude]
+        fields["phase_step"] = [round(frequency * self.cycle_s * 2**32)] * self.n
+        return self.ask("sine", **fields)
+
+    @property
+    def moving(self):
+        return self.controller.motion.kind != motion.HOLD
+
+
+def moving_bench(n=1, after=150, **changes):
+    bench = Bench(n, **changes)
+    bench.arm()
+    bench.move([2**22] * n, 400)
+    bench.cycle(after)
+    assert bench.state == "moving"
+    return bench
