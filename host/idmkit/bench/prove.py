@@ -11,6 +11,7 @@ from idmkit.bench.moves import move_to, shortest_time
 from idmkit.bench.performance import Tracking, settling_cycles, tracking
 from idmkit.bench.run import TRACKING, Run, capture_while
 from idmkit.link import motion
+from idmkit.robot import Robot
 
 DWELL_S = 0.4
 """Recorded after each point-to-point motion, for the settling."""
@@ -37,14 +38,15 @@ def switch_model(bench: Bench, on: bool) -> None:
         bench.board.write("dynamic_model", axis.dynamic_model if on else 0, index)
 
 
+def proof_cycles(bench: Bench) -> int:
+    """Cycles that the sine of a proof takes, for a progress bar."""
+    return _plan(bench)[3]
+
+
 def prove(bench: Bench, progress: Callable[[int], None] | None = None) -> Proof:
     """Runs a sine and two fast moves with what is on the board now; leaves the robot disarmed."""
     axes = bench.robot.axes
-    runs = [axis.identification for axis in axes]
-    low = [run.start + 0.1 * (run.target - run.start) for run in runs]
-    high = [run.start + 0.8 * (run.target - run.start) for run in runs]
-    frequencies = [_frequency(bench, index, high[index] - low[index]) for index in range(len(axes))]
-    cycles = bench.cycles(PERIODS / min(frequencies))
+    low, high, frequencies, cycles = _plan(bench)
     with bench.armed():
         # Friction remembers where a motion came from: every proof comes the same way.
         move_to(bench, high)
@@ -83,6 +85,22 @@ def fast_move(bench: Bench, start: list[float], target: list[float], dwell_s: fl
     )
     bench.settle()
     return run
+
+
+def _plan(bench: Bench) -> tuple[list[float], list[float], list[float], int]:
+    """Where the motions turn, low and high, the frequencies of the sine, and its cycles."""
+    low, high = reach(bench.robot)
+    frequencies = [_frequency(bench, index, high[index] - low[index]) for index in range(len(low))]
+    return low, high, frequencies, bench.cycles(PERIODS / min(frequencies))
+
+
+def reach(robot: Robot) -> tuple[list[float], list[float]]:
+    """The two ends of the shown motions: another way than the identification's, inside of it."""
+    runs = [axis.identification for axis in robot.axes]
+    return (
+        [run.start + 0.1 * (run.target - run.start) for run in runs],
+        [run.start + 0.8 * (run.target - run.start) for run in runs],
+    )
 
 
 def _frequency(bench: Bench, index: int, reach: float) -> float:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from idmkit.bench import Bench, RobotModel, write_model
 from idmkit.bench.performance import position_delay
-from idmkit.bench.prove import Proof, prove, switch_model
-from idmkit.bench.stops import Collision, ThresholdStop, collide, threshold_stop
+from idmkit.bench.prove import Proof, proof_cycles, prove, reach, switch_model
+from idmkit.bench.stops import MARGIN, Collision, ThresholdStop, collide, threshold_stop
 from idmkit.cli.benches import virtual_bench
 from idmkit.cli.identify import identify
+from idmkit.cli.progress import Progress
 from idmkit.fitting import Fit
+from idmkit.link.images import Written
 from idmkit.rig import Rig
 from idmkit.robot import Robot, load_robot
 
@@ -22,46 +28,79 @@ WAYS = ("without model", "identified", "true")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
-    parser.add_argument("robot", nargs="?", default="crank", metavar="ROBOT", help="crank (default) or slide")
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("idm-demo"), metavar="FOLDER", help="(default idm-demo)"
+        "robot", nargs="?", default="crank", metavar="ROBOT", help="robot file, or a ready robot (default crank)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the noise (default 1)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("idm-demo"),
+        metavar="FOLDER",
+        help="for record, result and figures (default idm-demo)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the torque noise (default 1)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """All that a demo shows."""
+
+    robot: Robot
+    fit: Fit
+    truth: dict[str, float]
+    written: Written
+    proofs: dict[str, Proof]
+    stop: ThresholdStop
+    collision: Collision
+    files: dict[str, Path]
+    cycles: int
+
+    @property
+    def delay(self) -> int:
+        """PositionErrorDelay of the first axis, measured."""
+        return position_delay(self.proofs["without model"].sine.record, self.robot.axes[0].name)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Identifies, proves, stops, and says where everything is."""
     began = time.monotonic()
-    folder: Path = arguments.output
-    folder.mkdir(parents=True, exist_ok=True)
     robot = load_robot(arguments.robot)
     model = RobotModel.of(robot)
-    print(
-        f"Virtual rig of {robot.name}: MicroPython runs the firmware, MuJoCo the robot, CiA 402 drives in between, "
-        f"{1e3 * robot.cycle_time_s:g} ms cycle."
-    )
-    with virtual_bench(robot, model, seed=arguments.seed) as (rig, bench):
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.json:
+        print(
+            f"Virtual rig of {robot.name}: MicroPython runs the firmware, MuJoCo the robot, CiA 402 drives in "
+            f"between, {1e3 * robot.cycle_time_s:g} ms cycle.",
+            flush=True,
+        )
+    shown = _show(robot, model, folder, arguments.seed)
+    if arguments.json:
+        print(json.dumps(_as_dict(shown)))
+    else:
+        _print(shown)
+    # The only number that is not the same in every run stands apart.
+    took = time.monotonic() - began
+    print(f"\n{shown.cycles * robot.cycle_time_s:.1f} s of the robot's time in {took:.1f} s.", file=sys.stderr)
+    return 0
+
+
+def _show(robot: Robot, model: RobotModel, folder: Path, seed: int) -> Shown:
+    with virtual_bench(robot, model, seed=seed) as (rig, bench):
         fit, files = identify(bench, robot, folder)
         truth = _truth(rig, robot)
-        _print_parameters(fit, truth)
         identified = model.values(fit.result.values())
         written = write_model(bench, model.program, identified)
-        print(f"\nWritten back, read back and stored as generation {written.generation} (CRC 0x{written.crc:08x}).")
         proofs = _prove(bench, model, identified, {**identified, **truth})
-        _print_proofs(robot, proofs, position_delay(proofs["without model"].sine.record, robot.axes[0].name))
         stop, collision = _stops(bench, rig, robot)
         cycles = rig.cycle
-    _print_stops(robot, stop, collision)
     from idmkit.report.proof import save_proof
 
     files["proof"] = folder / f"{robot.name}_proof.png"
     save_proof(robot, fit, proofs, collision, files["proof"])
-    print()
-    for name, path in files.items():
-        print(f"{name}: {path}")
-    took = time.monotonic() - began
-    print(f"\n{cycles * robot.cycle_time_s:.1f} s of the robot's time in {took:.1f} s.")
-    return 0
+    return Shown(robot, fit, truth, written, proofs, stop, collision, files, cycles)
 
 
 def _truth(rig: Rig, robot: Robot) -> dict[str, float]:
@@ -78,21 +117,20 @@ def _truth(rig: Rig, robot: Robot) -> dict[str, float]:
 def _prove(bench: Bench, model: RobotModel, identified: dict[str, float], true: dict[str, float]) -> dict[str, Proof]:
     """The same motions three times; the identified parameters stay on the board."""
     proofs: dict[str, Proof] = {}
-    switch_model(bench, on=False)
-    proofs["without model"] = prove(bench)
-    switch_model(bench, on=True)
-    proofs["identified"] = prove(bench)
-    write_model(bench, model.program, {key: true[key] for key in identified}, store=False)
-    proofs["true"] = prove(bench)
+    for way in WAYS:
+        if way == "true":
+            write_model(bench, model.program, {key: true[key] for key in identified}, store=False)
+        else:
+            switch_model(bench, on=way == "identified")
+        with Progress(f"moving, {way}", proof_cycles(bench)) as progress:
+            proofs[way] = prove(bench, progress.step)
     write_model(bench, model.program, identified)
     return proofs
 
 
 def _stops(bench: Bench, rig: Rig, robot: Robot) -> tuple[ThresholdStop, Collision]:
     """A torque threshold and a wall, both in the way of the first axis."""
-    runs = [axis.identification for axis in robot.axes]
-    low = [run.start + 0.1 * (run.target - run.start) for run in runs]
-    high = [run.start + 0.8 * (run.target - run.start) for run in runs]
+    low, high = reach(robot)
     stop = threshold_stop(bench, 0, low, high)
     ahead = bench.board.status().cycle - rig.cycle
     middle = (low[0] + high[0]) / 2
@@ -105,12 +143,66 @@ def _stops(bench: Bench, rig: Rig, robot: Robot) -> tuple[ThresholdStop, Collisi
     return stop, collision
 
 
+def _as_dict(shown: Shown) -> dict[str, Any]:
+    """The demo's numbers in SI, by name."""
+    result = shown.fit.result.as_dict()
+    stop, collision = shown.stop, shown.collision
+    return {
+        "robot": shown.robot.name,
+        "parameters": [entry | {"true": shown.truth.get(entry["name"])} for entry in result["parameters"]],
+        "axes": result["axes"],
+        "verdict": result["verdict"],
+        "stored": {"generation": shown.written.generation, "crc": shown.written.crc},
+        "performance": {
+            way: [
+                {
+                    "axis": axis.name,
+                    "tracking_rms": proof.tracking[index].rms,
+                    "tracking_max": proof.tracking[index].largest,
+                    "settling_cycles": proof.settling[index],
+                }
+                for index, axis in enumerate(shown.robot.axes)
+            ]
+            for way, proof in shown.proofs.items()
+        },
+        "position_error_delay_cycles": shown.delay,
+        "torque_threshold": {
+            "needed": stop.needed,
+            "limit": abs(stop.fault.limit),
+            "travel": stop.travel,
+            "at_rest": stop.at_rest,
+            "cycle": stop.fault.cycle,
+        },
+        "collision": {
+            "torque_error": abs(collision.fault.value),
+            "threshold": collision.threshold,
+            "free_error": collision.free_error,
+            "delay_cycles": collision.delay_cycles,
+            "peak_torque": collision.peak_torque,
+            "cycle": collision.fault.cycle,
+        },
+        "files": {name: str(path) for name, path in shown.files.items()},
+        "cycles": shown.cycles,
+    }
+
+
+def _print(shown: Shown) -> None:
+    _print_parameters(shown.fit, shown.truth)
+    written = shown.written
+    print(f"\nWritten back, read back and stored as generation {written.generation} (CRC 0x{written.crc:08x}).")
+    _print_proofs(shown.robot, shown.proofs, shown.delay)
+    _print_stops(shown.robot, shown.stop, shown.collision)
+    print()
+    for name, path in shown.files.items():
+        print(f"{name}: {path}")
+
+
 def _print_parameters(fit: Fit, truth: Mapping[str, float]) -> None:
     print(f"\n  {'parameter':<12} {'identified':>12} {'std':>10} {'true':>12} {'error/std':>10}  unit")
     for parameter in fit.result.parameters:
         if parameter.std is None:
-            elsewhere = f"{parameter.unit} (robot file)"
-            print(f"  {parameter.name:<12} {parameter.value:>12.6g} {'-':>10} {'-':>12} {'-':>10}  {elsewhere}")
+            # It does not show without payload; where it comes from, the findings say.
+            print(f"  {parameter.name:<12} {parameter.value:>12.6g} {'-':>10} {'-':>12} {'-':>10}  {parameter.unit}")
             continue
         true = truth[parameter.name]
         off = (parameter.value - true) / parameter.std
@@ -138,9 +230,9 @@ def _print_proofs(robot: Robot, proofs: Mapping[str, Proof], delay: int) -> None
             text = "never" if settled is None else f"{1e3 * robot.cycle_time_s * settled:.0f}"
             print(f"  {way:<16} {1e3 * error.rms:>12.4f} {1e3 * error.largest:>11.4f} {text:>14}")
         ratio = proofs["identified"].tracking[index].rms / proofs["true"].tracking[index].rms
+        print(f"  rms with the identified parameters: {ratio:.2f} times that with the true ones")
         print(
-            f"  identified against true: {ratio:.2f} times the rms tracking error; error against the command "
-            f"{delay} cycles before (PositionErrorDelay, measured); settled within "
+            f"  error against the command {delay} cycles before (PositionErrorDelay, measured); settled within "
             f"{1e3 * axis.settling.position_error:g} {unit} for {1e3 * axis.settling.time_s:g} ms"
         )
 
@@ -149,16 +241,17 @@ def _print_stops(robot: Robot, stop: ThresholdStop, collision: Collision) -> Non
     axis = robot.axes[0]
     unit, torque_unit = ("rad", "Nm") if axis.revolute else ("m", "N")
     print(
-        f"\n  TorqueThreshold: a move that needs {stop.needed:.3g} {torque_unit} met {abs(stop.fault.limit):.3g} "
-        f"{torque_unit} and came to {'rest' if stop.at_rest else 'NO REST'} {stop.travel:.4f} {unit} further on, "
-        f"held there, fault latched in cycle {stop.fault.cycle}."
+        f"\n  TorqueThreshold: set to {abs(stop.fault.limit):.3g} {torque_unit}, it stopped a move that needs "
+        f"{stop.needed:.3g} {torque_unit} in cycle {stop.fault.cycle};"
+        f"\n    the axis {'came to rest' if stop.at_rest else 'did NOT rest'} {stop.travel:.4f} {unit} further on"
     )
     delay = (
-        "unknown"
+        "an unknown time"
         if collision.delay_cycles is None
-        else (f"{collision.delay_cycles} cycles = {1e3 * robot.cycle_time_s * collision.delay_cycles:g} ms")
+        else f"{collision.delay_cycles} cycles ({1e3 * robot.cycle_time_s * collision.delay_cycles:g} ms)"
     )
     print(
-        f"  Collision: torque error {abs(collision.fault.value):.3g} {torque_unit} against "
-        f"{collision.threshold:.3g} (free motion: {collision.free_error:.3g}); found {delay} after first contact."
+        f"  Collision: found {delay} after the first contact with a wall;"
+        f"\n    torque error {abs(collision.fault.value):.3g} {torque_unit} against a limit of "
+        f"{collision.threshold:.3g}, {MARGIN:g} times that of free motion"
     )
