@@ -1,0 +1,168 @@
+"""`idm info` and `idm params` on the virtual board, while its time passes by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from free_rig import FreeRig
+
+from idmkit.bench import RobotModel
+from idmkit.cli.main import main
+from idmkit.link.client import Board
+from idmkit.robot import load_robot
+
+CRANK = {"crank.I": 0.12, "crank.L2": 0.16, "crank.MgA": 3.0, "crank.gL": 3.92266, "crank.Fv": 0.08, "crank.Fc": 0.35}
+Answer = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreeRig]:
+    """One board, from its first start on: the tests of this file follow each other."""
+    with FreeRig(load_robot("crank"), tmp_path_factory.mktemp("board")) as free:
+        yield free
+
+
+@pytest.fixture
+def idm(capsys: pytest.CaptureFixture[str]) -> Answer:
+    """Runs a verb in this process: exit code, stdout, stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def result_file(path: Path, robot: str = "crank", accepted: bool = True, **changes: float) -> Path:
+    values = CRANK | {f"crank.{name}": value for name, value in changes.items()}
+    result: dict[str, Any] = {
+        "schema": 1, "robot": robot, "model": "by hand", "estimator": "none", "samples": 0, "sample_rate_hz": 1000.0,
+        "cutoff_hz": 20.0, "gravity": 9.80665, "axes": [],
+        "parameters": [
+            {"name": name, "value": value, "std": None, "rsd_percent": None, "unit": ""}
+            for name, value in values.items()
+        ],
+        "verdict": {"accepted": accepted, "findings": []},
+    }  # fmt: skip
+    path.write_text(json.dumps(result))
+    return path
+
+
+def generation(idm: Answer, rig: FreeRig) -> int:
+    code, out, _ = idm("info", rig.port, "--json")
+    assert code == 0
+    return int(json.loads(out)["hello"]["generation"])
+
+
+def test_a_board_fresh_from_the_box(rig: FreeRig, idm: Answer) -> None:
+    code, out, err = idm("info", rig.port)
+    assert (code, err) == (0, "")
+    assert "board unix, firmware" in out
+    assert "no settings yet" in out
+    assert "compiled model 0x" in out
+    code, out, err = idm("params", rig.port, "--robot", "crank")
+    assert (code, out) == (1, "")
+    assert err.startswith("idm params: the board has no applied parameters; write some with")
+
+
+def test_settings_are_written_and_stored(rig: FreeRig, idm: Answer) -> None:
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--settings")
+    assert (code, err) == (0, "")
+    assert out.startswith("written, read back and stored as generation 1 (CRC 0x")
+    rows = {tuple(line.split()[:2]): line.split()[2:] for line in out.splitlines() if line.startswith("  ")}
+    assert rows["crank", "DynamicModel"] == ["0"]
+    assert rows["crank", "TorqueThreshold"] == ["30", "Nm"]
+    assert rows["crank", "TorqueErrorMax"] == ["6", "Nm"]
+    assert "!" not in out
+
+
+def test_a_result_is_written_and_stored(rig: FreeRig, idm: Answer, tmp_path: Path) -> None:
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--write", result_file(tmp_path / "r.json"))
+    assert (code, err) == (0, "")
+    assert out.startswith("written, read back and stored as generation 2 (CRC 0x")
+    assert "crank.MgA" in out
+    for image in ("applied", "stored"):
+        code, out, err = idm("params", rig.port, "--robot", "crank", "--image", image, "--json")
+        assert (code, err) == (0, "")
+        said = json.loads(out)
+        assert said["robot"] == "crank"
+        assert said["generation"] == 2
+        assert said["differs_from_robot_file"] == []
+        assert said["program_hash"] == RobotModel.of(load_robot("crank")).program.hash
+        values = {parameter["name"]: parameter["value"] for parameter in said["parameters"]}
+        assert values == CRANK | {"crank.payload_mass": 0.0, "crank.payload_inertia": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"accepted": False}, "refuses this result; nothing was written"),
+        ({"robot": "slide"}, "is a result of the robot 'slide', the robot file is of 'crank'"),
+        ({"MgA": 1000.0}, "crank.MgA"),
+    ],
+)
+def test_what_must_not_be_written_is_not(
+    rig: FreeRig, idm: Answer, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    before = generation(idm, rig)
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--write", result_file(tmp_path / "r.json", **changes))
+    assert (code, out) == (1, "")
+    assert err.startswith("idm params: ")
+    assert message in err
+    assert generation(idm, rig) == before
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 7}', "no JSON", None])
+def test_a_result_file_that_is_none(rig: FreeRig, idm: Answer, tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "result.json"
+    if text is not None:
+        file.write_text(text)
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--write", file)
+    assert (code, out) == (1, "")
+    assert "result.json" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_another_robots_file_is_refused(rig: FreeRig, idm: Answer, tmp_path: Path) -> None:
+    for arguments in (("params",), ("params", "--write", result_file(tmp_path / "r.json", "slide")), ("identify",)):
+        verb, *options = arguments
+        code, out, err = idm(verb, rig.port, "--robot", "slide", *options)
+        assert (code, out) == (1, "")
+        assert "the board is set up for the robot 'crank', the robot file is of 'slide'" in err
+    assert list(tmp_path.glob("slide*")) == []
+
+
+def test_a_changed_setting_is_pointed_out(rig: FreeRig, idm: Answer) -> None:
+    with Board.open(rig.port, ("revolute",)) as board:
+        board.write("torque_threshold", 12.0)
+    code, out, _ = idm("info", rig.port)
+    assert code == 0
+    assert "! the applied parameters are not stored" in out
+    code, out, _ = idm("params", rig.port, "--robot", "crank")
+    assert "! crank.torque_threshold differs from the robot file" in out
+    _, out, _ = idm("params", rig.port, "--robot", "crank", "--json")
+    assert json.loads(out)["differs_from_robot_file"] == ["crank.torque_threshold"]
+
+
+def test_a_board_that_a_dead_host_left_is_cleared(rig: FreeRig, idm: Answer) -> None:
+    with Board.open(rig.port, ("revolute",)) as board:
+        with board.heartbeats():
+            board.arm()
+        while board.status().fault == "":
+            pass
+    code, out, _ = idm("info", rig.port)
+    assert "stopped_by_fault" in out
+    assert "! Fault heartbeat_lost" in out
+    code, out, err = idm("params", rig.port, "--robot", "crank")
+    assert (code, out) == (1, "")
+    assert "`idm info PORT --clear`" in err
+    code, out, err = idm("info", rig.port, "--clear", "--json")
+    assert (code, err) == (0, "")
+    status = json.loads(out)["status"]
+    assert (status["state"], status["fault"]) == ("disarmed", "")
+    assert idm("params", rig.port, "--robot", "crank")[0] == 0
