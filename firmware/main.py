@@ -1,43 +1,80 @@
-"""Boot: pick the board, run its controller; what goes wrong is said on standard error, never on the link."""
+"""Boot: pick the board, run its controller.
 
+What goes wrong ends it: a process writes the traceback to standard error, a board to its REPL.
+"""
+
+import os
 import sys
+import time
+
+# Boards by MicroPython's name of the platform. IDM_BOARD, where there is an environment, goes before.
+BOARDS = {"linux": "unix", "darwin": "unix", "mps2": "mps2", "rp2": "rpi_pico"}
+
+
+def pick():
+    """The board that this is."""
+    name = os.getenv("IDM_BOARD") if hasattr(os, "getenv") else None
+    name = name or BOARDS[sys.platform]
+    return getattr(__import__("boards." + name), name).Board()
+
+
+def wants_repl(board):
+    """True where a terminal asks for the REPL while the board starts: Ctrl-C after Ctrl-C or carriage return.
+
+    One Ctrl-C alone may be a byte of a host's frame.
+    """
+    byte = bytearray(1)
+    before = 0
+    until = time.ticks_add(time.ticks_ms(), board.BOOT_WINDOW_MS)
+    while time.ticks_diff(until, time.ticks_ms()) > 0:
+        if not board.link.readinto(byte):
+            board.sleep(1)
+        elif byte[0] == 3 and before in (3, 13):
+            return True
+        else:
+            before = byte[0]
+    return False
 
 
 def main():
     """Serves the link and runs a cycle whenever the clock says so, until a host asks for the REPL."""
-    from boards.unix import Board
+    board = pick()
+    if wants_repl(board):
+        board.leave()
+        return
+
     from motionboard.commands import Commands
     from motionboard.controller import Controller
     from motionboard.link import Link
     from motionboard.parameters import Parameters
     from motionboard.store import Store
 
-    board = Board()
     controller = Controller(board)
     link = Link(board.link)
 
     def idle(milliseconds):
         if milliseconds:
-            board.sleep(milliseconds)
+            board.sleep(0 if link.busy else milliseconds)
         link.serve()
         if controller.drives is not None:
             controller.drives.poll()
 
     parameters = Parameters(controller, link, Store(board.store))
-    commands = Commands(controller, link, parameters)
+    Commands(controller, link, parameters)
     parameters.boot()
-    while not commands.leaving:
-        if not controller.ready:
-            idle(50)
-            continue
-        controller.clock.wait(idle, controller)
-        if controller.ready:
-            controller.cycle()
+    while not controller.leaving:
+        try:
+            if not controller.ready:
+                idle(50)
+                continue
+            controller.clock.wait(idle, controller)
+            if controller.ready:
+                controller.cycle()
+        except Exception as error:
+            sys.print_exception(error, sys.stderr)
+            controller.fail()
     link.serve()
+    board.leave()
 
 
-try:
-    main()
-except Exception as error:
-    sys.print_exception(error, sys.stderr)
-    sys.exit(1)
+main()

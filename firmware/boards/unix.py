@@ -14,22 +14,28 @@ BOOT_WINDOW_MS = 0
 
 
 class _Port:
-    """A non-blocking byte stream: what is there is read, what fits is written."""
+    """A non-blocking byte stream: what is there is read, what fits is written. Without its other end the program ends."""
 
     def __init__(self, source, sink):
         self._source = source
         self._sink = sink
 
     def readinto(self, buffer):
-        """Bytes read into `buffer`, 0 where nothing has come; ends the program where the other end is gone."""
-        n = self._source.readinto(buffer)
+        """Bytes read into `buffer`, 0 where nothing has come."""
+        try:
+            n = self._source.readinto(buffer)
+        except OSError:
+            raise SystemExit
         if n == 0:
             raise SystemExit
         return n or 0
 
     def write(self, buffer, at, n):
         """Bytes of buffer[at:at + n] that were taken."""
-        return self._sink.write(buffer, at, n) or 0
+        try:
+            return self._sink.write(buffer, at, n) or 0
+        except OSError:
+            raise SystemExit
 
 
 class _CanPort(_Port):
@@ -39,7 +45,7 @@ class _CanPort(_Port):
         """Writes buffer[:n]; what does not fit at once waits for the rig to read."""
         at = 0
         while at < n:
-            at += self._sink.write(buffer, at, n - at) or 0
+            at += super().write(buffer, at, n - at)
 
 
 class Board:
@@ -64,3 +70,6 @@ class Board:
         """Waits until a port has something, at most so long. ipoll reuses its tuple: nothing allocates."""
         for _ in self._poll.ipoll(milliseconds):
             pass
+
+    def leave(self):
+        """Nothing to give back: the process ends."""

@@ -275,11 +275,6 @@ class Commands:
         self.link.finish()
         self.controller.leaving = True
 
-    @property
-    def leaving(self):
-        """True where the host has asked for the REPL."""
-        return self.controller.leaving
-
     # Parts
 
     def _put_status(self):

@@ -14,8 +14,36 @@ from motionboard.link import Link
 from motionboard.parameters import Parameters
 from motionboard.store import Store
 
+TURN = 6.283185307179586
+
 # A host that sends no heartbeat here is dead, not slow.
 clock._PATIENCE_MS = 0
+
+
+def motion_fields(start, distance, cycles, start_cycle=0, cycle_s=CYCLE_S):
+    # The fields of a move, as a host computes them.
+    duration = cycles * cycle_s
+    return {
+        "start_cycle": start_cycle,
+        "cycles": cycles,
+        "start": start,
+        "distance": distance,
+        "velocity": [round(d * TURN / 2**24 / duration * 2**20) for d in distance],
+        "acceleration": [round(d * TURN / 2**24 / duration**2 * 2**14) for d in distance],
+    }
+
+
+def sine_fields(start, amplitude, frequency, cycles, start_cycle=0, cycle_s=CYCLE_S):
+    w = TURN * frequency
+    return {
+        "start_cycle": start_cycle,
+        "cycles": cycles,
+        "start": start,
+        "amplitude": amplitude,
+        "velocity": [round(a * TURN / 2**24 * w * 2**20) for a in amplitude],
+        "acceleration": [round(a * TURN / 2**24 * w * w * 2**14) for a in amplitude],
+        "phase_step": [round(frequency * cycle_s * 2**32)] * len(amplitude),
+    }
 
 
 class Board:
@@ -149,30 +177,14 @@ class Bench:
         self.ask("arm")
         self.cycle_until("holding")
 
-    def motion_fields(self, distance, cycles, start_cycle=0, start=None):
-        duration = cycles * self.cycle_s
-        turn = 6.283185307179586 / 2**24
-        return {
-            "start_cycle": start_cycle,
-            "cycles": cycles,
-            "start": start or self.command,
-            "distance": distance,
-            "velocity": [round(d * turn / duration * 2**20) for d in distance],
-            "acceleration": [round(d * turn / duration**2 * 2**14) for d in distance],
-        }
+    def motion_fields(self, distance, cycles, **more):
+        return motion_fields(self.command, distance, cycles, cycle_s=self.cycle_s, **more)
 
     def move(self, distance, cycles, **more):
         return self.ask("move", **self.motion_fields(distance, cycles, **more))
 
     def sine(self, amplitude, frequency, cycles):
-        fields = self.motion_fields(amplitude, cycles)
-        fields["amplitude"] = fields.pop("distance")
-        turn = 6.283185307179586
-        w = turn * frequency
-        fields["velocity"] = [round(a * turn / 2**24 * w * 2**20) for a in amplitude]
-        fields["acceleration"] = [round(a * turn / 2**24 * w * w * 2**14) for a in amplitude]
-        fields["phase_step"] = [round(frequency * self.cycle_s * 2**32)] * self.n
-        return self.ask("sine", **fields)
+        return self.ask("sine", **sine_fields(self.command, amplitude, frequency, cycles, cycle_s=self.cycle_s))
 
     @property
     def moving(self):
