@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
+    "repeat": ("repeat", "how well identifications repeat: means, variations, drift over several results"),
     "stiffness": ("stiffness", "a delta's stiffness, resonance and shortest acceleration; map, fit to resonances"),
     "prg": ("prg", "a softMC identification program (IDNT1.PRG) from a result, or a result from one"),
     "rec": ("rec", "an identification record (IDNT1.REC) from a record, or a record from one; drawn"),

@@ -92,8 +92,8 @@ def jacobian(geometry: DeltaGeometry, point: ArrayLike) -> Array:
 
 
 def rod_forces(geometry: DeltaGeometry, point: ArrayLike, force: ArrayLike) -> Array:
-    """Force [3] N in each pair of rods, positive in pressure, that holds `force` [3] N on the platform's account.
+    """Force [3] N in each pair of rods, positive in pressure, that together push the platform with `force` [3] N.
 
-    `force` is what the rods must supply: m (a + g e_z) in motion. F = sum F_c,i s_i/|s_i|.
+    F = sum F_c,i s_i/|s_i|; in motion F = m (a + g e_z).
     """
     return np.asarray(np.linalg.solve(pose_at(geometry, point).rods.T, np.asarray(force, dtype=float)))
