@@ -31,6 +31,8 @@ PARAMETER_NAMES = (
     "payload_inertia",
 )
 """Parameters for which a robot file may state a range; which of them an axis has, its model says."""
+FRICTION_NAMES = ("Fv", "Fc")
+"""The same for an axis of a robot with one model for all of them."""
 
 MAX_DELAY_CYCLES = 16
 MAX_TURNS = 128.0
@@ -132,7 +134,7 @@ class Identification:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis. Limits in rad or m and seconds; `dynamic_model` is softMC's number for this kind of joint.
+    """One axis. Limits in rad or m and seconds; `dynamic_model` is softMC's number for this kind of joint, 0 for none.
 
     A robot that is known from records only needs no drive, guards and identification tables; who uses one
     that is missing gets a `RobotFileError` that says which.
@@ -186,13 +188,16 @@ class Axis:
         return value
 
 
-def read_axis(table: TomlTable, cycle_time_s: float) -> Axis:
-    """Reads one [[axes]] table; `cycle_time_s` bounds what its identification run may ask for."""
+def read_axis(table: TomlTable, cycle_time_s: float, *, own_model: bool = True) -> Axis:
+    """Reads one [[axes]] table; `cycle_time_s` bounds what its identification run may ask for.
+
+    `own_model`: whether the axis has a dynamic model of its own or is a part of the robot's.
+    """
     name = table.text("name")
     joint = table.text("joint", choices=tuple(DYNAMIC_MODELS))
     reach = MAX_TURNS * 2 * math.pi if joint == "revolute" else MAX_METRES
     models = DYNAMIC_MODELS[joint]
-    dynamic_model = table.integer("dynamic_model", minimum=models[0], maximum=models[-1])
+    dynamic_model = table.integer("dynamic_model", minimum=models[0], maximum=models[-1]) if own_model else 0
     position_min = table.number("position_min", minimum=-reach, maximum=reach)
     position_max = table.number("position_max", minimum=-reach, maximum=reach)
     if not position_min < position_max:
@@ -207,7 +212,7 @@ def read_axis(table: TomlTable, cycle_time_s: float) -> Axis:
         acceleration_max=table.number("acceleration_max", above=0, maximum=MAX_ACCELERATION),
         jerk_max=table.number("jerk_max", above=0),
         geometry=_read_geometry(table, joint),
-        parameter_ranges=table.intervals("parameter_ranges", PARAMETER_NAMES),
+        parameter_ranges=table.intervals("parameter_ranges", PARAMETER_NAMES if own_model else FRICTION_NAMES),
         drive_or_none=_read_drive(table.table("drive"), joint) if table.has("drive") else None,
         guards_or_none=_read_guards(table.table("guards")) if table.has("guards") else None,
         settling_or_none=_read_settling(table.table("settling")) if table.has("settling") else None,

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from idmkit.axis import Axis, Drive, Guards, Identification, read_axis
 from idmkit.errors import RobotFileError
 from idmkit.toml_table import TomlTable
+
+if TYPE_CHECKING:
+    from idmkit.machine import Machine
 
 __all__ = ["Axis", "Bus", "Drive", "Guards", "Identification", "Robot", "load_robot", "ready_robots"]
 
@@ -20,7 +23,7 @@ SCHEMA = 1
 STANDARD_GRAVITY = 9.80665
 READY_FOLDER = Path(__file__).parent / "robots"
 
-MODEL_KINDS = ("axes",)
+MODEL_KINDS = ("axes", "scara", "delta", "puma", "two_link")
 _DATA_FRAME_BITS = 135
 _EMPTY_FRAME_BITS = 55
 """A classical CAN frame with 8 and with 0 data bytes, worst-case stuffing and the pause behind it."""
@@ -37,7 +40,10 @@ class Bus:
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot file, read and checked. `rig` is the table from which the virtual plant is built, unread."""
+    """A robot file, read and checked. `rig` is the table from which the virtual plant is built, unread.
+
+    `machine` is the model of a robot with one model for all its axes, None where each axis has its own.
+    """
 
     name: str
     description: str
@@ -48,6 +54,7 @@ class Robot:
     axes: tuple[Axis, ...]
     rig: dict[str, Any]
     file: Path
+    machine: Machine | None = None
 
     @property
     def bus_load(self) -> float:
@@ -81,12 +88,18 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     cycle_time_s = root.integer("cycle_time_us", minimum=100, maximum=20_000) * 1e-6
     model = root.table("model")
     model_kind = model.text("kind", choices=MODEL_KINDS)
-    model.finish()
     bus = _read_bus(root)
-    axes = tuple(read_axis(table, cycle_time_s) for table in root.tables("axes"))
+    axes = tuple(read_axis(table, cycle_time_s, own_model=model_kind == "axes") for table in root.tables("axes"))
+    machine = None
+    if model_kind != "axes":
+        # Reading a machine builds its model, which takes a third of a second to import; most robots need none here.
+        from idmkit.machine import read_machine
+
+        machine = read_machine(model, model_kind, [(axis.name, axis.joint) for axis in axes], gravity)
+    model.finish()
     rig = root.raw("rig")
     root.finish()
-    robot = Robot(name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path)
+    robot = Robot(name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path, machine)
     _check_together(robot, root)
     return robot
 

@@ -166,6 +166,13 @@ class TomlTable:
             self.fail(name, f"must not name anything twice, is {value!r}")
         return tuple(value)
 
+    def vector(self, name: str, size: int) -> tuple[float, ...]:
+        """A list of `size` finite numbers."""
+        value = self._take(name, None)
+        if not isinstance(value, list) or len(value) != size or not all(_is_number(entry) for entry in value):
+            self.fail(name, f"must be {size} numbers, is {value!r}")
+        return tuple(float(entry) for entry in value)
+
     def square(self, name: str, size: int) -> list[list[float]]:
         """A matrix of size x size finite numbers, row by row."""
         value = self._take(name, None)

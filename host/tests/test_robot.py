@@ -64,7 +64,7 @@ def test_rig_table_is_passed_on_unread(tmp_path):
         ("MgA = [-20.0, 20.0]", "MgA = [20.0, -20.0]", "MgA", "low <= high"),
         ("MgA = [-20.0, 20.0]", "MgAA = [-20.0, 20.0]", "MgAA", "did you mean 'MgA'?"),
         ("cycle_time_us = 1000", "cycle_time_us = 300", "bus", "fill 108 % of a 0.3 ms cycle"),
-        ('kind = "axes"', 'kind = "scara7"', "kind", "must be one of axes"),
+        ('kind = "axes"', 'kind = "scara7"', "kind", "must be one of axes, scara"),
     ],
 )
 def test_errors_name_file_line_and_field(tmp_path, old, new, field, words):
@@ -117,7 +117,7 @@ def test_a_missing_table_is_asked_for_by_name_when_it_is_needed(tmp_path):
 def test_what_is_no_toml_or_no_file(tmp_path):
     with pytest.raises(RobotFileError, match=r"robot\.toml:2: is not TOML"):
         load_robot(written(tmp_path, "schema = 1\nname = crank\n"))
-    with pytest.raises(RobotFileError, match="ready are crank, slide"):
+    with pytest.raises(RobotFileError, match="ready are crank, delta, puma, scara, slide, two_link"):
         load_robot("crnk")
     (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
     with pytest.raises(RobotFileError, match="is not UTF-8"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from idmkit.dynamics.axes import axes_graph
 from idmkit.dynamics.graph import Graph
 from idmkit.fixedpoint import Program, compile_robot
 from idmkit.robot import Robot
+from idmkit.robot_graph import robot_graph
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,7 @@ class RobotModel:
     @classmethod
     def of(cls, robot: Robot) -> RobotModel:
         """Traces and compiles; raises RobotFileError or ModelError."""
-        return cls(
-            axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes]), compile_robot(robot)
-        )
+        return cls(robot_graph(robot), compile_robot(robot))
 
     def values(self, identified: dict[str, float]) -> dict[str, float]:
         """All parameters of the program: those given, and no payload."""

@@ -6,8 +6,11 @@ its axis. Positive q3 is up and q4 turns like q1 and q2.
 
     P1 = L1^2 M2 + I1   P2 = A2^2 M2 + I2   P3 = J2   P4 = L1 A2 M2   P5 = M3   P6 = g M3   P7 = I4   P8 = J4
 
-A ball screw with a spline couples axes 3 and 4; softMC leaves that out. With `spline` two more parameters hold it:
-J3 (rotor of the screw's nut, seen from q3) and J34 (the same rotor, which turns with q4 as well).
+The rotor of axis 3, J3 seen from q3, needs no parameter of its own: P5 = M3 + J3 with P1, P2, P4 less by L1^2 J3,
+L2^2 J3, L1 L2 J3 gives the same torques, since M3 shows in the first two axes as a mixture of these three.
+
+A ball screw with a spline couples axes 3 and 4, as its nut turns with both; softMC leaves that out. With `spline` one
+more parameter holds it: J34, the nut's and its rotor's inertia times the nut's angle per metre of q3.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ PARAMETERS = (
     ("P7", INERTIA),
     ("P8", INERTIA),
 )
-SPLINE = (("J3", "kg"), ("J34", "kg m"))
+SPLINE = (("J34", "kg m"),)
 PAYLOAD = (("payload_mass", "kg"), ("payload_inertia", INERTIA))
 JOINTS = ("revolute", "revolute", "prismatic", "revolute")
 THREE_AXES = 6
@@ -42,7 +45,7 @@ def scara(L1: float, L2: float, gravity: float) -> Callable[..., Any]:
     """The equation for links of length L1, L2 (m) under `gravity` (m/s^2)."""
 
     def equation(state: State, P1: Any, P2: Any, P3: Any, P4: Any, P5: Any, P6: Any, *rest: Any) -> Any:
-        P7, P8, J3, J34 = [*rest, 0, 0, 0, 0][:4]
+        P7, P8, J34 = [*rest, 0, 0, 0][:3]
         qd, qdd, load = state.qd, state.qdd, state.payload
         four = qdd.numel() == len(JOINTS)
         c, s = ca.cos(state.q[1]), ca.sin(state.q[1])
@@ -56,7 +59,7 @@ def scara(L1: float, L2: float, gravity: float) -> Callable[..., Any]:
             + m * (X * qdd[0] + Y * qdd[1] - L1 * L2 * s * h) + w,
             (P2 + P4 * c) * qdd[0] + (P2 + P3) * qdd[1] + P4 * s * qd[0] ** 2
             + m * (Y * qdd[0] + L2**2 * qdd[1] + L1 * L2 * s * qd[0] ** 2) + w,
-            m * qdd[2] + P6 + gravity * load["payload_mass"] + J3 * qdd[2],
+            m * qdd[2] + P6 + gravity * load["payload_mass"],
         ]  # fmt: skip
         if four:
             tau[2] += J34 * qdd[3]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from idmkit.dynamics.axes import axes_graph
 from idmkit.dynamics.graph import Graph
 from idmkit.fixedpoint.formula import Formula
 from idmkit.fixedpoint.limits import Limits, robot_limits
@@ -13,14 +12,15 @@ from idmkit.fixedpoint.ranges import Interval, node_ranges, sensitivities
 from idmkit.fixedpoint.scaling import TORQUE_EXPONENT, Lowering, Width
 from idmkit.fixedpoint.trace import trace
 from idmkit.robot import Robot
+from idmkit.robot_graph import robot_graph
 from idmwire.scales import SMALL_MAX
 
 _MANTISSA_BITS = 30
 
 
 def compile_robot(robot: Robot) -> Program:
-    """The program of a robot whose axes each have their own model."""
-    graph = axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes])
+    """The program of a robot's model."""
+    graph = robot_graph(robot)
     return compile_program(graph, robot_limits(robot, graph))
 
 

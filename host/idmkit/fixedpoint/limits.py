@@ -73,6 +73,9 @@ def robot_limits(robot: Robot, graph: Graph) -> Limits:
     for axis in axes:
         ranges = {name: Interval(*pair) for name, pair in axis.parameter_ranges.items()}
         declared |= {f"{axis.name}.{name}": value for name, value in (_geometry(axis, robot.gravity) | ranges).items()}
+    if robot.machine is not None:
+        declared |= {name: Interval(value, value) for name, value in robot.machine.known.items()}
+        declared |= {name: Interval(*pair) for name, pair in robot.machine.parameter_ranges.items()}
     by_torque = _ranges_by_torque(graph, inputs, peaks)
     result = []
     for parameter in graph.parameters:

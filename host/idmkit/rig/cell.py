@@ -7,7 +7,7 @@ from functools import partial
 
 from idmkit.rig.bus import Bus
 from idmkit.rig.drive import Drive
-from idmkit.rig.plant import Plant
+from idmkit.rig.machine_plant import build_plant
 from idmkit.rig.servo import Servo
 from idmkit.rig.slcan import Frame
 from idmkit.rig.spec import read_rig_spec
@@ -29,7 +29,7 @@ class Cell:
 
     def __init__(self, robot: Robot, *, seed: int) -> None:
         spec = read_rig_spec(robot)
-        self.plant = Plant(robot, spec)
+        self.plant = build_plant(robot, spec)
         self.cycle = 0
         self._substeps = spec.substeps
         self._cycle_time_s = robot.cycle_time_s

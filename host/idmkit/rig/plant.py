@@ -1,4 +1,4 @@
-"""The robot's mechanics in MuJoCo: n independent axes in one model, brakes, and walls put in the way at run time.
+"""Mechanics of independent axes in MuJoCo: all in one model, brakes, and walls put in the way at run time.
 
 Gravity, inertia and friction go through MuJoCo's own dynamics. Its Coulomb friction is a soft constraint: with the
 default time constant (0.02 s) a fit comes out percents wrong, with the stiff one below it is exact to 1e-6, and
@@ -12,10 +12,13 @@ import math
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from idmkit.errors import RigError
 from idmkit.rig.spec import SUBSTEP_S, RigAxis, RigSpec
 from idmkit.robot import Robot
+
+Array = NDArray[np.float64]
 
 FRICTION_SOLVER = 'solreffriction="0.002 1" solimpfriction=".9999 .9999 .001 .5 2"'
 AXIS_SPACING = 2.0
@@ -29,19 +32,22 @@ DEFAULT_TIP_DISTANCE = 0.3
 
 
 class Plant:
-    """The mechanics. `position`, `speed` and `force` are views of shape (n,): rad or m, rad/s or m/s, Nm or N."""
+    """The mechanics of independent axes.
+
+    `position`, `speed` and `force` are views of shape (n,): rad or m, rad/s or m/s, Nm or N.
+    """
 
     def __init__(self, robot: Robot, spec: RigSpec) -> None:
-        if robot.model_kind != "axes":
-            raise RigError(f"the virtual rig builds robots of kind 'axes'; this one is of kind {robot.model_kind!r}")
         self._spec = spec
         self._revolute = tuple(axis.revolute for axis in robot.axes)
         self._reach = tuple(axis.geometry.get("crank_length", DEFAULT_TIP_DISTANCE) for axis in robot.axes)
         self.model = mujoco.MjModel.from_xml_string(self._xml(robot))
         self.data = mujoco.MjData(self.model)
-        self.position = self.data.qpos
-        self.speed = self.data.qvel
-        self.force = self.data.qfrc_applied
+        driven = self._driven()
+        self._places = range(self.model.nv)[driven]
+        self.position = self.data.qpos[driven]
+        self.speed = self.data.qvel[driven]
+        self.force = self.data.qfrc_applied[driven]
         self._friction = self.model.dof_frictionloss.copy()
         self._walls: set[int] = set()
         self.contacts: set[int] = set()
@@ -49,7 +55,15 @@ class Plant:
         for index, axis in enumerate(spec.axes):
             self.position[index] = axis.start_position
             self.set_brake(index, True)
+        self.close_loops()
         mujoco.mj_forward(self.model, self.data)
+
+    def _driven(self) -> slice:
+        """Which of the model's coordinates the drives move."""
+        return slice(None)
+
+    def close_loops(self) -> None:
+        """Moves the rest of the mechanism to where the driven axes have it; independent axes have no rest."""
 
     def _xml(self, robot: Robot) -> str:
         bodies = "".join(
@@ -96,7 +110,8 @@ class Plant:
         """What a drive's commissioning would find: inertia or mass seen by axis `index` at rest."""
         matrix = np.zeros((self.model.nv, self.model.nv))
         mujoco.mj_fullM(self.model, self.data, matrix)
-        return float(matrix[index, index])
+        place = self._places[index]
+        return float(matrix[place, place])
 
     def released_copy(self) -> mujoco.MjModel:
         """A copy of the model with brakes released: the mechanics alone, for measuring them. Its walls are parked."""
@@ -104,10 +119,18 @@ class Plant:
         model.dof_frictionloss[:] = self._friction
         return model
 
+    def torques(self, model: mujoco.MjModel, q: Array, qd: Array, qdd: Array) -> Array:
+        """What the drives must supply [n] for a motion [n] (MuJoCo's inverse dynamics) in a copy of the model."""
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
+        mujoco.mj_inverse(model, data)
+        return np.asarray(data.qfrc_inverse)
+
     def set_brake(self, index: int, engaged: bool) -> None:
         """The holding brake is more Coulomb friction at the joint."""
         extra = self._spec.axes[index].brake_torque if engaged else 0.0
-        self.model.dof_frictionloss[index] = self._friction[index] + extra
+        place = self._places[index]
+        self.model.dof_frictionloss[place] = self._friction[place] + extra
 
     def place_wall(self, index: int, position: float | None) -> None:
         """Puts a wall in the way of axis `index`: touched at joint `position`, from where the axis stands now.

@@ -7,10 +7,11 @@ motor-side. Angles carry their unit in the name.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from idmkit.axis import Axis
 from idmkit.errors import RobotFileError
+from idmkit.rig.bodies import MachineBodies, read_bodies
 from idmkit.robot import Robot
 from idmkit.toml_table import TomlTable
 
@@ -24,7 +25,7 @@ class RigAxis:
 
     Revolute: a link of `link_mass` whose centre lies `centre_distance` from the axis and whose inertia about
     that centre is `link_inertia`; position 0 points up. `tilt_deg` is the angle between the vertical and the plane
-    of motion, or the line of travel.
+    of motion, or the line of travel. These four are 0 where the axis is part of a machine.
     """
 
     link_mass: float
@@ -48,10 +49,11 @@ class RigAxis:
 
 @dataclass(frozen=True)
 class RigSpec:
-    """The [rig] table: one entry an axis, in the order of the robot's axes."""
+    """The [rig] table: one entry an axis, in the order of the robot's axes, and the bodies of a machine."""
 
     axes: tuple[RigAxis, ...]
     substeps: int
+    bodies: MachineBodies = field(default_factory=MachineBodies)
 
 
 def read_rig_spec(robot: Robot) -> RigSpec:
@@ -60,7 +62,9 @@ def read_rig_spec(robot: Robot) -> RigSpec:
     entries = table.tables("axes")
     if len(entries) != len(robot.axes):
         table.fail("axes", f"describes {len(entries)} axes, the robot has {len(robot.axes)}; one [[rig.axes]] for each")
-    axes = tuple(_read_axis(entry, axis) for entry, axis in zip(entries, robot.axes, strict=True))
+    alone = robot.machine is None
+    axes = tuple(_read_axis(entry, axis, alone) for entry, axis in zip(entries, robot.axes, strict=True))
+    bodies = MachineBodies() if alone else read_bodies(table, robot)
     table.finish()
     substeps = round(robot.cycle_time_s / SUBSTEP_S)
     if substeps < 1 or abs(substeps * SUBSTEP_S - robot.cycle_time_s) > 1e-9:
@@ -70,7 +74,7 @@ def read_rig_spec(robot: Robot) -> RigSpec:
             file=robot.file,
             field="cycle_time_us",
         )
-    return RigSpec(axes, substeps)
+    return RigSpec(axes, substeps, bodies)
 
 
 def _rig_table(robot: Robot) -> TomlTable:
@@ -87,18 +91,18 @@ def _rig_table(robot: Robot) -> TomlTable:
     return TomlTable(robot.rig, "rig", str(robot.file), {}, RobotFileError)
 
 
-def _read_axis(table: TomlTable, axis: Axis) -> RigAxis:
-    revolute = axis.revolute
+def _read_axis(table: TomlTable, axis: Axis, alone: bool) -> RigAxis:
+    crank = alone and axis.revolute
     speed_loop_hz = table.number("speed_loop_hz", default=25.0, above=0, maximum=200)
     bandwidth = 2 * math.pi * speed_loop_hz
     result = RigAxis(
-        link_mass=table.number("link_mass", above=0),
-        centre_distance=table.number("centre_distance", minimum=0) if revolute else 0.0,
-        link_inertia=table.number("link_inertia", above=0) if revolute else 0.0,
+        link_mass=table.number("link_mass", above=0) if alone else 0.0,
+        centre_distance=table.number("centre_distance", minimum=0) if crank else 0.0,
+        link_inertia=table.number("link_inertia", above=0) if crank else 0.0,
         rotor_inertia=table.number("rotor_inertia", default=0.0, minimum=0),
         coulomb_friction=table.number("coulomb_friction", default=0.0, minimum=0),
         viscous_friction=table.number("viscous_friction", default=0.0, minimum=0),
-        tilt_deg=table.number("tilt_deg", default=0.0, minimum=0, maximum=90),
+        tilt_deg=table.number("tilt_deg", default=0.0, minimum=0, maximum=90) if alone else 0.0,
         start_position=table.number(
             "start_position", default=0.0, minimum=axis.position_min, maximum=axis.position_max
         ),
