@@ -44,10 +44,16 @@ def rig_process(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str
         found = re.fullmatch(r"port: (\S+)\n", line)
         assert found, f"{line!r}: {process.stderr.read() if process.stderr else ''}"
         yield process, found[1]
+    except BaseException:
+        process.kill()
+        raise
     finally:
-        if process.poll() is None:
+        ours = process.poll() is None
+        if ours:
             process.send_signal(signal.SIGTERM)
-        process.communicate()
+        _, err = process.communicate()
+    if ours:
+        assert (process.returncode, err) == (0, "")
 
 
 def assert_a_clear_sentence(done: subprocess.CompletedProcess[str], *words: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from idmkit.bench import RobotModel
+from idmkit.cli.rig import grant
 from idmkit.errors import RigError
 from idmkit.fixedpoint import emit_viper
 from idmkit.rig import Rig
@@ -23,6 +24,7 @@ class FreeRig:
         self.port = self.rig.port
         self.folder = folder
         self.failure = ""
+        self._cycle_time_s = robot.cycle_time_s
         self._done = False
         self._thread = threading.Thread(target=self._grant, daemon=True)
 
@@ -48,12 +50,7 @@ class FreeRig:
             time.sleep(0.01)
 
     def _grant(self) -> None:
-        while not self._done:
-            try:
-                if self.rig.waiting:
-                    self.rig.advance(20)
-                else:
-                    time.sleep(0.01)
-            except RigError as problem:
-                self.failure = str(problem)
-                return
+        try:
+            grant(self.rig, self._cycle_time_s, realtime=False, done=lambda: self._done)
+        except RigError as problem:
+            self.failure = str(problem)

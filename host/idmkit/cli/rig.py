@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from idmkit.bench import RobotModel
@@ -37,22 +38,26 @@ def run(arguments: argparse.Namespace) -> int:
         print("Ctrl-C ends the rig. In another terminal:", flush=True)
         print(f"  idm identify {rig.port} --robot {arguments.robot}", flush=True)
         try:
-            _grant(rig, robot.cycle_time_s, realtime=arguments.realtime)
+            grant(rig, robot.cycle_time_s, realtime=arguments.realtime)
         except KeyboardInterrupt:
             print()
     return 0
 
 
-def _grant(rig: Rig, cycle_time_s: float, *, realtime: bool) -> None:
-    """Grants time for ever; a board without settings runs no cycles and gets none."""
+def grant(rig: Rig, cycle_time_s: float, *, realtime: bool, done: Callable[[], bool] = lambda: False) -> None:
+    """Grants time until `done`, by the wall clock or as fast as it goes; a board that runs no cycles gets none.
+
+    While the drives are off nobody waits for the robot, and the wall clock is fast enough.
+    """
     due = time.monotonic()
-    while True:
+    while not done():
         if not rig.waiting:
             time.sleep(SLICE_S)
             due = time.monotonic()
             continue
-        if not realtime:
+        if not realtime and rig.powered:
             rig.advance(FAST_CYCLES)
+            due = time.monotonic()
             continue
         cycles = int((time.monotonic() - due) / cycle_time_s)
         if cycles > MOST_BEHIND:

@@ -14,6 +14,7 @@ from typing import Self
 from idmkit.errors import RigError
 from idmkit.rig import truth
 from idmkit.rig.cell import Cell
+from idmkit.rig.drive import OPERATION_ENABLED
 from idmkit.rig.process import DYING_S, FirmwareProcess, find_firmware, find_micropython
 from idmkit.rig.slcan import Decoder, encode_all
 from idmkit.robot import Robot
@@ -86,6 +87,12 @@ class Rig:
             if self._failure is not None:
                 raise RigError(self._failure)
             return self._cell.bus.sync_waiting
+
+    @property
+    def powered(self) -> bool:
+        """True where a drive is on: somebody uses the robot."""
+        with self._change:
+            return any(drive.state == OPERATION_ENABLED for drive in self._cell.drives)
 
     def start(self) -> None:
         """Switches the board on. It boots and sends its first SYNC without a grant."""
