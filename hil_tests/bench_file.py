@@ -47,9 +47,14 @@ class BenchFile:
         return self.port == VIRTUAL
 
     @property
-    def can_power_cycle(self) -> bool:
-        """True where the power of board and drives can be switched."""
-        return self.virtual or self.power is not None
+    def lacks(self) -> dict[str, str]:
+        """Why tests with a marker cannot run here, by marker."""
+        missing = {}
+        if not self.moves:
+            missing["moves_robot"] = f"bench {self.name} does not say `moves = true`"
+        if not self.virtual and self.power is None:
+            missing["needs_power_cycle"] = f"bench {self.name} has no [power] table"
+        return missing
 
 
 def load_bench(name_or_path: str) -> BenchFile:

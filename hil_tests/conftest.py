@@ -35,15 +35,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         bench_file = load_bench(config.getoption("--bench"))
     except IdmError as problem:
         raise pytest.UsageError(f"--bench: {problem}") from problem
-    lacking = {
-        "moves_robot": (bench_file.moves, "does not say `moves = true`"),
-        "needs_power_cycle": (bench_file.can_power_cycle, "has no [power] table"),
-    }
     for item in here:
         item.add_marker("hil")
-        for marker, (there, why) in lacking.items():
-            if not there and item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.skip(reason=f"bench {bench_file.name} {why}"))
+        for marker, reason in bench_file.lacks.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 class Stand:

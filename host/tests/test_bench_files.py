@@ -23,8 +23,7 @@ def test_the_benches_that_come_along_are_valid(name: str) -> None:
 def test_the_virtual_bench_is_made_for_the_run() -> None:
     bench = load_bench("virtual")
     assert bench.virtual
-    assert bench.moves
-    assert bench.can_power_cycle
+    assert bench.lacks == {}
     assert bench.robot == load_robot("crank")
 
 
@@ -33,7 +32,7 @@ def test_a_bench_narrows_the_robots_limits() -> None:
     (axis,) = bench.robot.axes
     assert (axis.position_min, axis.position_max, axis.velocity_max) == (-4.0, 4.0, 12.0)
     assert axis.acceleration_max == load_robot("crank").axes[0].acceleration_max
-    assert bench.can_power_cycle
+    assert bench.lacks == {}
     assert not bench.virtual
 
 
@@ -41,8 +40,10 @@ def test_by_default_nothing_moves(tmp_path: Path) -> None:
     file = tmp_path / "stand.toml"
     file.write_text(LEAST)
     bench = load_bench(str(file))
-    assert not bench.moves
-    assert not bench.can_power_cycle
+    assert bench.lacks == {
+        "moves_robot": "bench stand does not say `moves = true`",
+        "needs_power_cycle": "bench stand has no [power] table",
+    }
 
 
 def test_a_robot_file_lies_beside_its_bench_file(tmp_path: Path) -> None:
@@ -90,14 +91,6 @@ def run_on(bench: str, *options: str) -> str:
         bench,
     ]
     return subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False).stdout
-
-
-def test_a_robot_that_may_not_move_does_not(tmp_path: Path) -> None:
-    file = tmp_path / "stand.toml"
-    file.write_text(LEAST)
-    said = run_on(str(file))
-    assert "3 skipped" in said
-    assert "bench stand does not say `moves = true`" in said
 
 
 def test_what_a_bench_lacks_is_said_in_a_sentence(tmp_path: Path) -> None:

@@ -44,12 +44,14 @@ def settling_cycles(record: Record, axis: str, window: float, dwell: int) -> int
 
 
 def position_delay(record: Record, axis: str, longest: int = 31) -> int:
-    """PositionErrorDelay measured: the whole cycles that leave the least error between command and feedback."""
+    """PositionErrorDelay measured: the whole cycles, up to `longest`, that leave the least error between command and
+    feedback. The record has a row a cycle, and more rows than that.
+    """
     command = named(record, axis, "position_command")
     actual = named(record, axis, "position_feedback")
     rows = len(command) - longest
     errors = [
-        float(np.sum((actual[longest:] - command[longest - d : longest - d + rows]) ** 2)) for d in range(longest)
+        float(np.sum((actual[longest:] - command[longest - d : longest - d + rows]) ** 2)) for d in range(longest + 1)
     ]
     return int(np.argmin(errors))
 

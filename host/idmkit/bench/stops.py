@@ -62,8 +62,10 @@ def threshold_stop(bench: Bench, axis: int, start: list[float], target: list[flo
         needed = float(np.abs(named(free.record, name, "torque_command")).max())
         move_to(bench, start)
         board.write("torque_threshold", SHARE * needed, axis)
-        run = fast_move_into_fault(bench, start, target)
-        board.write("torque_threshold", before, axis)
+        try:
+            run = fast_move_into_fault(bench, start, target)
+        finally:
+            board.write("torque_threshold", before, axis)
         fault = _newest(bench, "torque_threshold")
         board.clear_fault()
     command = named(run.record, name, "position_command")
@@ -97,10 +99,12 @@ def collide(
             move_to(bench, start)
             board.write("torque_error_max", MARGIN * error, axis)
             place_wall(True)
-            run = fast_move_into_fault(bench, start, target, COLLISION_SPEED)
-            fault = _newest(bench, "collision")
-            contact = contact_cycle()
-            place_wall(False)
+            try:
+                run = fast_move_into_fault(bench, start, target, COLLISION_SPEED)
+                fault = _newest(bench, "collision")
+                contact = contact_cycle()
+            finally:
+                place_wall(False)
             board.clear_fault()
     finally:
         board.write("torque_error_max", limit, axis)
