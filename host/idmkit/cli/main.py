@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "params": ("params", "show the parameters on a board, or write them"),
     "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
+    "verdict": ("verdict", "why an identification failed or is not to be trusted, with evidence"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
     "repeat": ("repeat", "how well identifications repeat: means, variations, drift over several results"),
     "stiffness": ("stiffness", "a delta's stiffness, resonance and shortest acceleration; map, fit to resonances"),

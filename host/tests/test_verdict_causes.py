@@ -1,0 +1,165 @@
+"""The causes that softMC's page lists, each made on purpose, each found; and nothing found where nothing is."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated import identification_run, measured, record_of
+
+from idmkit.cli.main import main
+from idmkit.dynamics.two_link import two_link_graph
+from idmkit.fitting import fit_record
+from idmkit.identify import equations_of, fit_least_squares, observe
+from idmkit.records import AxisLimits, Channel, Record, clean, save_record
+from idmkit.verdict.causes import cause_findings, facts_of
+from idmkit.verdict.excitation import AxisFacts
+from idmkit.verdict.torque_errors import torque_errors
+from idmkit.verdict.torque_scale import torque_scales
+
+
+@pytest.fixture(scope="module")
+def crank():
+    return identification_run("crank")
+
+
+def causes(fit, robot):
+    errors = torque_errors(fit.observations, fit.estimate)
+    facts = [facts_of(axis) for axis in robot.axes]
+    return {finding.code: finding for finding in cause_findings(fit.observations, fit.estimate, errors, facts)}
+
+
+def noisy(motion, torque, std=0.05, seed=0):
+    rng = np.random.default_rng(seed)
+    return record_of(motion.robot, motion.position, torque + std * rng.standard_normal(len(torque)))
+
+
+@pytest.mark.parametrize("name", ["crank", "slide"])
+def test_good_records_have_no_causes(name):
+    motion = identification_run(name)
+    for seed in range(5):
+        assert causes(fit_record(measured(motion, seed), motion.robot), motion.robot) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "term", "hint"),
+    [
+        ("crank", 1, "sine and cosine of the position", "rotary model 3"),
+        ("slide", 1, "a constant", "linear model 2"),
+    ],
+)
+def test_a_wrong_model_is_named_by_what_it_lacks(name, wrong, term, hint):
+    motion = identification_run(name)
+    found = causes(fit_record(measured(motion, 1), motion.robot, model=wrong), motion.robot)["model_type"]
+    assert found.evidence["term"] == term
+    assert found.evidence["term_percent"] > 95
+    assert hint in found.next_step
+
+
+def test_noise_is_told_from_a_wrong_model_and_explains_the_largest_error(crank):
+    fit = fit_record(noisy(crank, crank.torque, std=8.0), crank.robot)
+    found = causes(fit, crank.robot)
+    assert set(found) == {"noise"}
+    largest = fit.result.axes[0].max_relative_error_percent
+    # The largest of some 600 normal errors scatters by about 10 % about its expectation.
+    assert found["noise"].evidence["expected_max_percent"] == pytest.approx(largest, rel=0.3)
+    assert "standard deviations" in found["noise"].next_step
+
+
+def test_a_drive_that_saturates_below_its_known_peak_shows_a_plateau(crank):
+    fit = fit_record(noisy(crank, np.clip(crank.torque, -4.5, 5.0), std=0.02), crank.robot)
+    found = causes(fit, crank.robot)["plateau"]
+    assert found.evidence["level"] == pytest.approx(5.0, rel=0.02)
+    assert found.evidence["stretches"] >= 7  # a period has one, eight periods, the ends trimmed
+
+
+@pytest.mark.parametrize(("factor", "severity"), [(10.0, "refusal"), (0.01, "warning")])
+def test_torques_that_no_such_drive_makes_point_to_the_torque_factor(crank, factor, severity):
+    robot = crank.robot
+    fit = fit_record(noisy(crank, crank.torque), robot)
+    scaled = replace(fit.observations, torque=factor * fit.observations.torque)
+    estimate = replace(fit.estimate, values=factor * fit.estimate.values)
+    errors = torque_errors(scaled, estimate)
+    (found,) = cause_findings(scaled, estimate, errors, [facts_of(robot.axes[0])])
+    assert (found.code, found.severity) == ("torque_factor", severity)
+
+
+def test_a_machine_that_changes_is_found_by_its_halves(crank):
+    later = np.arange(len(crank.torque)) > len(crank.torque) // 2
+    torque = crank.torque + 0.6 * later * np.sign(np.gradient(crank.position))
+    found = causes(fit_record(noisy(crank, torque), crank.robot), crank.robot)["halves_differ"]
+    assert found.evidence["held_out_percent"] > 1.5 * found.evidence["fitted_percent"]
+
+
+def test_motion_far_from_the_limits_is_said_without_alarm(crank):
+    axis = replace(crank.robot.axes[0], velocity_max=40.0, position_min=-20.0, position_max=20.0)
+    robot = replace(crank.robot, axes=(axis,))
+    found = causes(fit_record(measured(crank, 2), crank.robot), robot)
+    assert set(found) == {"speed_unproven", "region_unproven"}
+    assert {finding.severity for finding in found.values()} == {"info"}
+
+
+# Two links: R and M2 appear in both torques, so the torques must fit each other.
+RATE, TRUTH = 250.0, {"M1": 0.9, "M2": 0.25, "R": 0.2, "j1.Fv": 0.4, "j1.Fc": 0.5, "j2.Fv": 0.2, "j2.Fc": 0.3}
+
+
+def two_links(second_torque_factor, seed=1, noise=(0.05, 0.02)):
+    """Observations of a two-link arm whose second torque is scaled."""
+    time = np.arange(0, 20, 1 / RATE)
+    q = np.stack([1.2 * np.sin(2 * np.pi * 0.31 * time), 1.5 * np.cos(2 * np.pi * 0.43 * time)], axis=1)
+    w = 2 * np.pi * np.array([0.31, 0.43])
+    qd = np.stack([1.2 * w[0] * np.cos(w[0] * time), -1.5 * w[1] * np.sin(w[1] * time)], axis=1)
+    regressor = two_link_graph(0.4, 0.3).regressor()
+    matrix, _ = regressor(q, qd, -(w**2) * q)
+    torque = matrix @ np.array([TRUTH[name] for name in regressor.names])
+    torque += np.array(noise)[:, None] * np.random.default_rng(seed).standard_normal(torque.shape)
+    torque[1] *= second_torque_factor
+    channels = [
+        Channel(name, quantity, unit, f"j{k + 1}", samples)
+        for k in range(2)
+        for name, quantity, unit, samples in (
+            ("position_feedback", "position", "rad", np.ascontiguousarray(q[:, k])),
+            ("torque_feedback", "torque", "Nm", np.ascontiguousarray(torque[k])),
+        )
+    ]
+    limits = {f"j{k}": AxisLimits(True, -3.0, 3.0, 8.0, None) for k in (1, 2)}
+    cleaned = clean(Record(RATE, tuple(channels)), limits)
+    return observe(cleaned, ("j1", "j2"), regressor, 10.0, (0.2, 0.2))
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.3, 2.0])
+def test_a_wrong_torque_factor_of_one_axis_is_measured(factor):
+    observations = two_links(factor)
+    estimate = fit_least_squares(equations_of(observations))
+    facts = [AxisFacts(f"j{k}", True, -3.0, 3.0, 8.0, None, None, {}) for k in (1, 2)]
+    findings = cause_findings(observations, estimate, torque_errors(observations, estimate), facts)
+    found = next(finding for finding in findings if finding.code == "torque_factor")
+    assert (found.axis, found.evidence["reference"]) == ("j2", "j1")
+    assert found.evidence["scale"] == pytest.approx(factor, abs=5 * found.evidence["std"])
+    assert found.evidence["std"] < 0.05 * factor
+
+
+def test_right_torque_factors_make_no_alarm():
+    for seed in range(5):
+        observations = two_links(1.0, seed)
+        estimate = fit_least_squares(equations_of(observations))
+        (scale,) = torque_scales(equations_of(observations), estimate)
+        assert scale.value == pytest.approx(1, abs=4 * scale.std)
+
+
+def test_axes_that_share_nothing_have_no_scale_to_find():
+    """Friction alone belongs to each axis."""
+    observations = two_links(1.3)
+    names = [name for name in observations.names if "." in name]
+    equations = equations_of(observations).columns(names)
+    assert torque_scales(equations, fit_least_squares(equations)) == []
+
+
+def test_the_command_names_causes(crank, tmp_path, capsys):
+    path = tmp_path / "record.npz"
+    save_record(noisy(crank, crank.torque), path)
+    assert main(["verdict", str(path), "--robot", "crank"]) == 0
+    assert "accepted" in capsys.readouterr().out
+    assert main(["verdict", str(path), "--robot", "crank", "--model", "1", "--json"]) in (0, 3)
+    codes = [finding["code"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    assert "model_type" in codes
