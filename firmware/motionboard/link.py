@@ -90,6 +90,9 @@ class Link:
             self.crc_errors += 1
             return
         self.frames_received += 1
+        # Its own words: a line that gives back what it is sent. An answer would come back, and so on for ever.
+        if kind & messages.ANSWER:
+            return
         if kind == self._last_kind and body[1] == self._last_sequence and kind != _HELLO and self._n:
             self.repeats += 1
             self._waiting = True

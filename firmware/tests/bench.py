@@ -5,6 +5,7 @@ import gc
 from scripted import Bus, CanPort, Host, LinkPort
 from support import CYCLE_S, settings_table
 
+from drives import cia402
 from idmwire import faults, messages
 from idmwire.image import ParameterImage, image_crc
 from motionboard import clock, motion
@@ -16,8 +17,9 @@ from motionboard.store import Store
 
 TURN = 6.283185307179586
 
-# A host that sends no heartbeat here is dead, not slow.
+# A host that sends no heartbeat here is dead, not slow, and a drive that does not answer at once never will.
 clock._PATIENCE_MS = 0
+cia402._SDO_WAIT_MS = 5
 
 
 def motion_fields(start, distance, cycles, start_cycle=0, cycle_s=CYCLE_S):
@@ -88,7 +90,9 @@ class Flash(Store):
 
 
 class Bench:
-    def __init__(self, n=1, cycle_s=CYCLE_S, flash=None, model=None, link_bytes=4096, ready=True, **changes):
+    def __init__(
+        self, n=1, cycle_s=CYCLE_S, flash=None, model=None, link_bytes=4096, ready=True, silent=False, **changes
+    ):
         gc.collect()
         self.n = n
         self.cycle_s = cycle_s
@@ -96,6 +100,8 @@ class Bench:
         self.board = Board(n, ".", link_bytes)
         self.bus = self.board.bus
         self.drives = self.bus.drives
+        for drive in self.drives:
+            drive.silent = silent
         self.controller = Controller(self.board)
         self.controller.model = model
         self.link = Link(self.board.link)
