@@ -2,8 +2,11 @@
 
 One line of JSON. On the bad line every 50th frame is corrupted, in both directions. Whatever happens to a block is
 counted; the counts are checked against what was done to the line, and every sample against a second capture over the
-clean one. `payload_share` is sample bytes in the bytes of the block frames; `ratio_...` divides it by the 95 % that
-must hold.
+clean one. `payload_share` is sample bytes in the bytes of the block frames; `ratio_payload_share_to_limit` divides it
+by the 95 % that must hold, `ratio_speed_to_real_time` is the robot's time in the wall clock's.
+
+The peers are arithmetic from their documents on the same samples, no captures of them: how many bytes they would have
+put on the wire. `ratio_share_to_...` above 1 means that ours are fewer.
 """
 
 from __future__ import annotations
@@ -148,12 +151,44 @@ def measure(samples: int, period: int) -> tuple[CaptureResult, dict[str, Any]]:
     return result, figures
 
 
+def variable_length(value: int) -> int:
+    """Bytes of Klipper's variable-length quantity, of seven bits each, for value >= 0."""
+    return next(n for n in range(1, 6) if value < 3 << (7 * n - 2))
+
+
+def peers(samples: bytes, sample_bytes: int, block_bytes: int) -> dict[str, float]:
+    """The payload shares that other framings would have on these sample bytes.
+
+    klipper  sensor_bulk_data: blocks of up to 51 bytes, message id, oid, sequence u16 and length as variable-length
+             quantities, in frames of five bytes around them
+    vesc     our blocks with their numbers in VESC's frames: start, length u16, CRC-16, stop (UART, long form)
+    slip     our blocks with CRC-16 in SLIP: every 0xC0 and 0xDB takes two bytes
+    base64   our blocks as lines of base64
+    polling  ODrive endpoints of four bytes, read one by one: 24 bytes for question and answer
+    """
+    total = len(samples)
+    blocks = -(-total // block_bytes)
+    head = 2 + 8
+    bulk = 51 // sample_bytes * sample_bytes
+    messages_needed = -(-total // bulk)
+    klipper = total + sum(5 + 1 + 1 + variable_length(i & 0xFFFF) + 1 for i in range(messages_needed))
+    vesc = total + blocks * (head + 6)
+    slip = total + samples.count(0xC0) + samples.count(0xDB) + blocks * (head + 2 + 1)
+    base64 = sum(4 * -(-(size + head) // 3) + 1 for size in [block_bytes] * blocks)
+    wire = {"klipper": klipper, "vesc": vesc, "slip": slip, "base64": base64, "polling": total // 4 * 24}
+    return {name: round(total / size, 4) for name, size in wire.items()}
+
+
 def main() -> None:
     """Both lines, one after the other."""
     clean, figures = measure(SAMPLES, 0)
     spoiled, spoiled_figures = measure(SAMPLES, PERIOD)
     assert np.array_equal(clean.data, spoiled.data), "the bad line changed a sample"
     assert clean.counts.payload_share >= SHARE_LIMIT, f"payload share {clean.counts.payload_share:.4f}"
+    share = clean.counts.payload_share
+    data = clean.data.astype("<i4").tobytes()
+    others = peers(data, 4 * len(COLUMNS), 4 * len(COLUMNS) * -(-SAMPLES // clean.counts.blocks))
+    speed = figures["samples_per_second"] * load_robot("crank").cycle_time_s
     print(
         json.dumps(
             {
@@ -162,8 +197,11 @@ def main() -> None:
                 "channels": len(COLUMNS),
                 "clean": figures,
                 f"every_{PERIOD}th_frame_corrupted": spoiled_figures,
-                "ratio_payload_share_to_limit": round(clean.counts.payload_share / SHARE_LIMIT, 4),
+                "ratio_payload_share_to_limit": round(share / SHARE_LIMIT, 4),
+                "ratio_speed_to_real_time": round(speed, 2),
+                "arithmetic_peers": others,
             }
+            | {f"ratio_share_to_{name}": round(share / other, 3) for name, other in others.items()}
         )
     )
 
