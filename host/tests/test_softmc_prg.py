@@ -177,4 +177,40 @@ def test_the_command_refuses_another_model_number(tmp_path, capsys):
     program.write_text(crank_prg().text().replace("DynamicModel = 3", "DynamicModel = 2"))
     assert load_robot("crank").axes[0].dynamic_model == 3
     assert main(["prg", str(program), "--robot", "crank", "-o", str(tmp_path / "r.json")]) == 1
-    assert "the robot file says 3 for axis 'crank'" in capsys.readouterr().err
+    assert "sets A1.DynamicModel = 2, the robot file says 3" in capsys.readouterr().err
+
+
+def test_the_published_example_becomes_a_result_of_the_puma(tmp_path, capsys):
+    """Gravity positive and friction braking: P1 holds the whole arm, and every axis loses energy."""
+    stored, back = tmp_path / "puma.json", tmp_path / "IDNT1.PRG"
+    options = ["--robot", "puma", "--model", "2", "--friction", "negative"]
+    assert main(["prg", str(EXAMPLE), *options, "-o", str(stored)]) == 0
+    result = load_result(stored)
+    assert result.values()["P1"] == 87.59309007
+    assert result.values()["j6.Fc"] == 0.9724658207
+    assert [axis.max_relative_error_percent for axis in result.axes] == [13.86, 8.70, 7.79, 17.87, 23.87, 43.85]
+    assert main(["prg", str(stored), *options, "--raw-samples", "50000", "-o", str(back)]) == 0
+    ours, theirs = (path.read_text().splitlines() for path in (back, EXAMPLE))
+    # The model has four parameters; softMC writes two more that are zero.
+    theirs = [line for line in theirs if "[5]" not in line and "[6]" not in line]
+    assert [line for line in ours if "date" not in line] == [line for line in theirs if "date" not in line]
+    assert main(["prg", str(EXAMPLE), "--robot", "puma", "-o", str(stored)]) == 1
+    assert "say --model 2" in capsys.readouterr().err
+
+
+def test_what_softmc_has_no_place_for_is_said(tmp_path, capsys):
+    stored = tmp_path / "scara.json"
+    axis = crank_result().axes[0]
+    axes = tuple(dataclasses.replace(axis, name=f"j{k}") for k in range(1, 5))
+    dataclasses.replace(crank_result(), parameters=(), axes=axes).save(stored)
+    assert main(["prg", str(stored), "--robot", "scara", "-o", str(tmp_path / "IDNT1.PRG")]) == 0
+    out = capsys.readouterr().out
+    assert "left out, because softMC has no place for it: J34" in out
+    assert "written as 0, because the result does not have it: P1, P2" in out
+
+
+def test_a_result_of_another_robot_is_refused(tmp_path, capsys):
+    stored = tmp_path / "crank.json"
+    crank_result().save(stored)
+    assert main(["prg", str(stored), "--robot", "scara", "-o", str(tmp_path / "IDNT1.PRG")]) == 1
+    assert "the result has the axes crank, the robot file j1" in capsys.readouterr().err

@@ -6,11 +6,11 @@ import argparse
 from datetime import datetime
 from pathlib import Path
 
-from idmkit.dynamics.axes import axes_graph
 from idmkit.dynamics.graph import Graph
 from idmkit.errors import IdmError
 from idmkit.robot import Robot, load_robot
-from idmkit.softmc.exchange import to_prg, to_result, values_of
+from idmkit.robot_graph import model_name, robot_graph
+from idmkit.softmc.exchange import left_out, nowhere, to_prg, to_result, values_of
 from idmkit.softmc.prg import Prg, load_prg
 from idmkit.verdict import load_result
 
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="positive",
         help="sign of a friction coefficient that brakes the motion, in the program (default: positive)",
     )
+    parser.add_argument("--model", type=int, metavar="N", help="dynamic model number instead of the robot file's")
     parser.add_argument("--raw-samples", type=int, metavar="N", help="length of the record before it was trimmed")
 
 
@@ -40,41 +41,55 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.robot is None or arguments.output is None:
         raise IdmError("to convert, give --robot ROBOT and -o OUT (RESULT.json or IDNT1.PRG)")
     robot = load_robot(arguments.robot)
-    graph = axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes])
+    graph = robot_graph(robot, model=arguments.model)
     group = arguments.group or robot.name.upper()
     elements = arguments.axes.split(",") if arguments.axes else [f"A{k + 1}" for k in range(len(robot.axes))]
+    models = _models(robot, group, elements, arguments.model)
     if writing:
-        models = {element: axis.dynamic_model for element, axis in zip(elements, robot.axes, strict=False)}
-        prg = to_prg(
-            load_result(arguments.file), graph, models, group=group, elements=elements,
-            date=datetime.now().replace(microsecond=0), raw_samples=arguments.raw_samples, friction=arguments.friction,
-        )  # fmt: skip
-        prg.save(arguments.output)
-        print(f"program: {arguments.output}")
+        _write(arguments, graph, models, group, elements)
         return 0
     prg = load_prg(arguments.file)
-    _check_models(prg, robot, elements)
+    _check_models(prg, models)
     values = values_of(prg, graph, group=group, elements=elements, friction=arguments.friction)
-    to_result(prg, graph, values, robot=robot.name, model=_model_text(robot), gravity=robot.gravity).save(
-        arguments.output
-    )
+    name = model_name(robot, model=arguments.model)
+    to_result(prg, graph, values, robot=robot.name, model=name, gravity=robot.gravity).save(arguments.output)
     _print_values(graph, values)
     print(f"result: {arguments.output}")
     return 0
 
 
-def _check_models(prg: Prg, robot: Robot, elements: list[str]) -> None:
-    for element, axis in zip(elements, robot.axes, strict=False):
+def _models(robot: Robot, group: str, elements: list[str], number: int | None) -> dict[str, int]:
+    """DynamicModel of the group, or of each axis where each has its own."""
+    if robot.machine is not None:
+        return {group: robot.machine.number if number is None else number}
+    given = [axis.dynamic_model if number is None else number for axis in robot.axes]
+    return dict(zip(elements, given, strict=False))
+
+
+def _write(
+    arguments: argparse.Namespace, graph: Graph, models: dict[str, int], group: str, elements: list[str]
+) -> None:
+    result = load_result(arguments.file)
+    prg = to_prg(
+        result, graph, models, group=group, elements=elements,
+        date=datetime.now().replace(microsecond=0), raw_samples=arguments.raw_samples, friction=arguments.friction,
+    )  # fmt: skip
+    prg.save(arguments.output)
+    if unknown := left_out(result, graph):
+        print(f"  ! written as 0, because the result does not have it: {', '.join(unknown)}")
+    if strange := nowhere(graph):
+        print(f"  ! left out, because softMC has no place for it: {', '.join(strange)}")
+    print(f"program: {arguments.output}")
+
+
+def _check_models(prg: Prg, models: dict[str, int]) -> None:
+    for element, expected in models.items():
         number = prg.value(element, "DynamicModel")
-        if number is not None and number != axis.dynamic_model:
+        if number is not None and number != expected:
             raise IdmError(
-                f"the program sets {element}.DynamicModel = {number:g}, the robot file says {axis.dynamic_model} for "
-                f"axis {axis.name!r}; correct dynamic_model in the robot file"
+                f"the program sets {element}.DynamicModel = {number:g}, the robot file says {expected}; correct the "
+                f"robot file, or say --model {number:g}"
             )
-
-
-def _model_text(robot: Robot) -> str:
-    return ", ".join(f"{'rotary' if axis.revolute else 'linear'} {axis.dynamic_model}" for axis in robot.axes)
 
 
 def _print_values(graph: Graph, values: dict[str, float]) -> None:

@@ -22,10 +22,10 @@ Friction = Literal["positive", "negative"]
 FRICTION_PROPERTIES = {"Fv": "ViscousFriction", "Fc": "CoulombFriction"}
 PAYLOAD_PROPERTIES = {
     "payload_mass": "PayloadMass",
+    "payload_m": "PayloadMass",
     "payload_inertia": "PayloadInertia",
-    "payload_mLz": "PayloadMassRMass",
-    "payload_mLzg": "PayloadMassRMassG",
-    "payload_mLz2Ixx": "PayloadMassRMassSqIxx",
+    "payload_mz": "PayloadMassRMass",
+    "payload_mgz": "PayloadMassRMassG",
 }
 UNKNOWN = float("nan")
 
@@ -48,7 +48,8 @@ def to_prg(
     `payload` holds payload parameters by key. Parameters that the result does not have are written as 0, as softMC does
     with what a model has and the motion does not show.
     """
-    values = {**dict.fromkeys(graph.keys, 0.0), **result.values(), **(payload or {})}
+    found = result.values()
+    values = {**dict.fromkeys(graph.keys, 0.0), **found, **(payload or {})}
     where = _Places(graph, group, elements)
     blocks: list[list[Setting]] = [[], *([] for _ in elements), []]
     for parameter in graph.parameters:
@@ -59,12 +60,23 @@ def to_prg(
             blocks[1 + graph.axes.index(parameter.axis or "")].append(Setting(element, name, value))
         elif parameter.kind == "model" and name:
             blocks[0].append(Setting(element, name, value, index))
-        elif parameter.key in (payload or {}):
+        elif name and (parameter.key in (payload or {}) or parameter.key in found):
             blocks[-1].append(Setting(element, name, value))
     blocks.append([Setting(element, "DynamicModel", number) for element, number in models.items()])
     return compose_prg(
         _head(result, graph, group, date, raw_samples), tuple(models), [block for block in blocks if block]
     )
+
+
+def left_out(result: Result, graph: Graph) -> list[str]:
+    """Parameters of model and friction that a result does not have; they are written as 0."""
+    found = result.values()
+    return [p.key for p in graph.parameters if p.kind != "payload" and p.key not in found and _has_place(p)]
+
+
+def nowhere(graph: Graph) -> list[str]:
+    """Parameters of the model for which softMC has no number; a softMC computes without them."""
+    return [p.key for p in graph.parameters if p.kind != "payload" and not _has_place(p)]
 
 
 def values_of(prg: Prg, graph: Graph, *, group: str, elements: Sequence[str], friction: Friction) -> dict[str, float]:
@@ -81,7 +93,7 @@ def values_of(prg: Prg, graph: Graph, *, group: str, elements: Sequence[str], fr
         value = prg.value(element, name, index) if name else None
         if value is not None:
             values[parameter.key] = -value if parameter.kind == "friction" and friction == "negative" else value
-        elif parameter.kind != "payload":
+        elif parameter.kind != "payload" and name:
             missing.append(f"{element}.{name}" + ("" if index is None else f"[{index}]"))
     if missing:
         raise PrgError(
@@ -93,7 +105,7 @@ def values_of(prg: Prg, graph: Graph, *, group: str, elements: Sequence[str], fr
     for setting in prg.settings:
         if setting.index is not None and (setting.element.lower(), setting.index) not in known and setting.value != 0:
             raise PrgError(f"the robot file's model has no parameter {setting.index}, but the program has {setting}")
-    _check_friction([values[p.key] for p in graph.parameters if p.kind == "friction"])
+    _check_friction([values[p.key] for p in graph.parameters if p.kind == "friction" and p.key in values])
     return values
 
 
@@ -154,6 +166,12 @@ class _Places:
         return element, table.get(parameter.name, ""), None
 
 
+def _has_place(parameter: Parameter) -> bool:
+    if parameter.kind == "model":
+        return parameter.number is not None
+    return parameter.kind != "friction" or parameter.name in FRICTION_PROPERTIES
+
+
 def _check_friction(friction: Sequence[float]) -> None:
     negative = sum(value < 0 for value in friction)
     if 2 * negative > len(friction):
@@ -165,6 +183,12 @@ def _check_friction(friction: Sequence[float]) -> None:
 
 def _head(result: Result, graph: Graph, group: str, date: datetime | None, raw_samples: int | None) -> Head:
     axes = result.axes
+    if [axis.name for axis in axes] != list(graph.axes):
+        raise PrgError(
+            f"the result has the axes {', '.join(axis.name for axis in axes)}, the robot file {', '.join(graph.axes)}; "
+            "give the robot file that the result was made with"
+        )
+    thresholds = _known([axis.velocity_threshold for axis in axes])
     return Head(
         group=group,
         succeeded=result.verdict.accepted,
@@ -176,8 +200,8 @@ def _head(result: Result, graph: Graph, group: str, date: datetime | None, raw_s
         samples=result.samples,
         raw_samples=raw_samples,
         moving=tuple(
-            Moving(axis.moving_samples, axis.velocity_threshold, "rad/s" if revolute else "m/s")
-            for axis, revolute in zip(axes, graph.revolute, strict=True)
+            Moving(axis.moving_samples, threshold, "rad/s" if revolute else "m/s")
+            for axis, threshold, revolute in zip(axes, thresholds, graph.revolute, strict=False)
         ),
     )
 
