@@ -46,6 +46,7 @@ class Master:
         self.control = self.control if control is None else control
         command = struct.pack("<Hih", self.control, self.target, self.offset)
         answers = self.cell.bus.receive([(0x200 + self.node, command), SYNC]) + self.cell.answer_sync()
+        assert answers.pop()[0] == 0x100  # every cycle ends with the rig's time stamp
         for identifier, data in answers:
             if identifier == 0x180 + self.node:
                 self.status, self.counts, self.current = struct.unpack("<Hih", data)

@@ -66,7 +66,8 @@ while True:
     target = round(AMPLITUDE * (1 - math.cos(2 * math.pi * max(0, cycle - 300) / 1000)))
     out = b"".join(frame(0x200 + node, struct.pack("<Hih", control, target, 0)) for node in NODES)
     can.write(out + frame(0x80, b""))
-    answers = serve(len(NODES))
+    # One answer a drive, and the time stamp that ends them.
+    answers = serve(len(NODES) + 1)
     for line in answers:
         state["crc"] = binascii.crc32(line, state["crc"])
     state["position"] = struct.unpack("<i", bytes(int(answers[0][i : i + 2], 16) for i in (9, 11, 13, 15)))[0]
