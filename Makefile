@@ -34,7 +34,8 @@ setup-demo:
 test: test-64bit test-32bit ## every test, on MicroPython with 64-bit and with 32-bit words
 test-64bit: setup # all but the 32-bit ones: needs no compiler
 	$(PYTEST)
-test-32bit: setup emulators ## the firmware's tests on MicroPython with 32-bit words
+test-32bit: setup ## the firmware's tests on MicroPython with 32-bit words
+	tools/build_micropython unix32
 	$(PYTEST) -m words32
 
 BENCH ?= virtual
