@@ -1,6 +1,7 @@
 """A delta's stiffness against the published vectors, the page's equations, and itself by other ways."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.stats import binom
 from idmkit.cli.main import main
 from idmkit.dynamics.delta import DeltaGeometry
 from idmkit.errors import IdentificationError, ModelError
+from idmkit.robot import load_robot
 from idmkit.stiffness import (
     Compliant,
     DeltaFileError,
@@ -200,6 +202,19 @@ def test_broken_files_name_line_and_field(tmp_path, old, new, words):
     path = tmp_path / "delta.toml"
     path.write_text(FILE.read_text().replace(old, new))
     with pytest.raises(DeltaFileError, match=words):
+        load_delta(path)
+
+
+def test_geometry_and_angles_come_from_a_robot_file(tmp_path):
+    text = FILE.read_text()
+    lengths, rest = text.index("R_A = "), text.index("[stiffness]")
+    path = tmp_path / "delta.toml"
+    path.write_text(text[:lengths] + 'robot = "delta"\n\n' + re.sub("(?m)^angle_.*\n", "", text[rest:]))
+    delta, axis = load_delta(path), load_robot("delta").axes[0]
+    assert delta.robot.geometry == load_robot("delta").machine.delta_geometry
+    assert (delta.workspace.angle_min, delta.workspace.angle_max) == (axis.position_min, axis.position_max)
+    path.write_text(path.read_text().replace('robot = "delta"', 'robot = "scara"'))
+    with pytest.raises(DeltaFileError, match="robot 'scara' is no delta"):
         load_delta(path)
 
 
