@@ -23,6 +23,8 @@ class FreeRig:
         self.rig = Rig(robot, folder=folder, model_source=source)
         self.port = self.rig.port
         self.folder = folder
+        self.power_switch = folder / "power_switch"
+        """A file: who makes it cuts the power; it is gone when the power is back."""
         self.failure = ""
         self._cycle_time_s = robot.cycle_time_s
         self._done = False
@@ -51,6 +53,12 @@ class FreeRig:
 
     def _grant(self) -> None:
         try:
-            grant(self.rig, self._cycle_time_s, realtime=False, done=lambda: self._done)
+            while not self._done:
+                grant(
+                    self.rig, self._cycle_time_s, realtime=False, done=lambda: self._done or self.power_switch.exists()
+                )
+                if self.power_switch.exists():
+                    self.rig.restart()
+                    self.power_switch.unlink()
         except RigError as problem:
             self.failure = str(problem)

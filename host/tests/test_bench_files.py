@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from bench_file import BENCHES, BenchFileError, load_bench
+from free_rig import FreeRig
+from port_server import PortServer
 
 from idmkit.robot import load_robot
 
@@ -102,3 +105,30 @@ def test_what_a_bench_lacks_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert "bench stand: There is no port /dev/no-such-port." in said
     assert "Traceback" not in said
     assert "client.py" not in said
+
+
+def test_a_real_bench_behind_a_network_port(tmp_path: Path) -> None:
+    """The three tests as on a board that stands elsewhere: RFC 2217, time by the wall clock, power by commands."""
+    robot_file = tmp_path / "crank.toml"
+    robot_file.write_text(load_robot("crank").file.read_text().replace("duration_s = 16.0", "duration_s = 4.0"))
+    junit = tmp_path / "junit.xml"
+    with FreeRig(load_robot(robot_file), tmp_path / "board") as rig, PortServer(rig.port) as server:
+        switch = rig.power_switch
+        file = tmp_path / "stand.toml"
+        file.write_text(
+            f'''schema = 1
+description = "a crank in another room"
+robot = "crank.toml"
+port = "{server.url}"
+moves = true
+
+[power]
+off = "sh -c 'touch {switch}; while [ -e {switch} ]; do sleep 0.05; done'"
+on = "true"
+off_s = 0.0
+'''
+        )
+        said = run_on(str(file), f"--junitxml={junit}")
+    assert "3 passed" in said, said
+    properties = {entry.get("name"): entry.get("value") for entry in ElementTree.parse(junit).iter("property")}
+    assert properties == {"bench": "stand", "board": "unix", "firmware": properties["firmware"], "protocol": "1.0"}

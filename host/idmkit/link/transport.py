@@ -43,16 +43,18 @@ def open_port(url: str, *, dtr: bool = True) -> Port:
     set, so it is set unless a bench's wiring (DTR at the reset pin) forbids it. RTS stays low, which keeps boards
     with a reset circuit at DTR and RTS running.
     """
+    # A port over the network (RFC 2217) knows no limit of time for writing: there TCP says when the line is broken.
+    write_wait_s = None if url.lower().startswith("rfc2217://") else WRITE_WAIT_S
     try:
         port = serial.serial_for_url(
-            url, baudrate=BAUD_RATE, timeout=READ_WAIT_S, write_timeout=WRITE_WAIT_S, do_not_open=True
+            url, baudrate=BAUD_RATE, timeout=READ_WAIT_S, write_timeout=write_wait_s, do_not_open=True
         )
         if os.name == "posix":
             port.exclusive = True
         port.dtr = dtr
         port.rts = False
         port.open()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:
         raise LinkError(_why_not(url, error)) from error
     return port
 
