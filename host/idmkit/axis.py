@@ -107,7 +107,10 @@ class Settling:
 
 @dataclass(frozen=True)
 class Identification:
-    """The identification run: q(t) = c - A cos(2 pi f t), from rest at `start` to `target` and back."""
+    """The identification run: q(t) = c - A cos(2 pi f t), from rest at `start` to `target` and back.
+
+    Samples below `velocity_threshold` are left out; with a `velocity_ceiling` (semi-static models) those above it.
+    """
 
     start: float
     target: float
@@ -115,6 +118,7 @@ class Identification:
     duration_s: float
     cutoff_hz: float
     velocity_threshold: float
+    velocity_ceiling: float | None = None
 
     @property
     def amplitude(self) -> float:
@@ -309,6 +313,7 @@ def _read_identification(table: TomlTable, axis: Axis, cycle_time_s: float) -> I
         duration_s=table.number("duration_s", above=0, maximum=3600),
         cutoff_hz=table.number("cutoff_hz", above=0),
         velocity_threshold=table.number("velocity_threshold", minimum=0),
+        velocity_ceiling=table.number("velocity_ceiling", above=0) if table.has("velocity_ceiling") else None,
     )
     if run.start == run.target:
         table.fail("target", f"must differ from start = {run.start:g}: the axis would not move")
@@ -332,6 +337,12 @@ def _read_identification(table: TomlTable, axis: Axis, cycle_time_s: float) -> I
             "velocity_threshold",
             f"must be below the sine's peak speed {run.peak_velocity:.4g}, or no sample is left; "
             f"is {run.velocity_threshold:g}",
+        )
+    if run.velocity_ceiling is not None and run.velocity_ceiling <= run.velocity_threshold:
+        table.fail(
+            "velocity_ceiling",
+            f"must be above velocity_threshold = {run.velocity_threshold:g}, or no sample is left; "
+            f"is {run.velocity_ceiling:g}",
         )
     table.finish()
     return run

@@ -49,10 +49,10 @@ class Observations:
 
     `row` [S] is the place of each row in the record; rows of one stretch follow each other without holes.
     `q`, `qd`, `qdd` [S, n] are low-passed as far as their noise asks for. `torque` [n, S] (what the model must
-    explain: measured torque minus the model's known part) and `regressor` [n, S, p] are low-passed alike.
-    `unclipped` [n, S] is True where no torque is clipped; `moving` [n, S] where, besides, the axis is faster than
-    its threshold: errors are judged there. `fitted` [n, S] leaves out, too, what lies within the filter's reach of
-    slower samples.
+    explain: measured torque minus the model's known part `known` [n, S]) and `regressor` [n, S, p] are low-passed
+    alike. `unclipped` [n, S] is True where no torque is clipped; `moving` [n, S] where, besides, the axis is faster
+    than its threshold and no axis faster than its ceiling: errors are judged there. `fitted` [n, S] leaves out, too,
+    what lies within the filter's reach of slower samples.
     `motion_hz` [n] is the highest frequency of motion.
     """
 
@@ -68,6 +68,7 @@ class Observations:
     qdd: Array
     torque: Array
     regressor: Array
+    known: Array
     unclipped: Mask
     moving: Mask
     fitted: Mask
@@ -84,10 +85,13 @@ def observe(
     model: LinearModel,
     cutoff_hz: float,
     velocity_thresholds: Sequence[float | None],
+    velocity_ceilings: Sequence[float | None] = (),
 ) -> Observations:
     """Low-passes motion and torque, differentiates, builds the regressor and trims the edges of every stretch.
 
-    A velocity threshold of None stands for a tenth of the axis' top speed.
+    A velocity threshold of None stands for a tenth of the axis' top speed, a ceiling of None for none. A sample in
+    which one axis is above its ceiling counts for no axis: a model without dynamic forces must not see those that a
+    fast axis causes on the others.
 
     Raises IdentificationError where the cutoff is not above the motion and below the Nyquist frequency, or no
     stretch between gaps is longer than the filter's edges; RecordError where a channel is missing.
@@ -101,16 +105,12 @@ def observe(
     edge = edge_rows(cutoff_hz, rate)
     usable = [stretch for stretch in stretches if stretch.stop - stretch.start > 2 * edge + 1]
     if not usable:
-        rows = longest.stop - longest.start
-        raise IdentificationError(
-            f"the longest stretch without gaps is {rows / rate:.3g} s ({rows} samples); a cutoff of "
-            f"{cutoff_hz:g} Hz loses {2 * edge / rate:.3g} s at its ends. Record longer or raise the cutoff"
-        )
+        raise _too_short(longest.stop - longest.start, edge, rate, cutoff_hz)
     position_cutoffs = [_position_cutoff(column, rate, cutoff_hz) for column in position[longest].T]
     torques = [record.channel(axis, "torque") for axis in axes]
     parts = [_filtered(stretch, position, position_cutoffs, torques, model, rate, cutoff_hz) for stretch in usable]
-    row, q, qd, qdd, torque, matrix = (
-        np.concatenate([part[k] for part in parts], axis=int(k in (4, 5))) for k in range(6)
+    row, q, qd, qdd, torque, matrix, known = (
+        np.concatenate([part[k] for part in parts], axis=int(k >= 4)) for k in range(7)
     )
     top = np.abs(qd).max(axis=0)
     thresholds = np.array(
@@ -118,7 +118,7 @@ def observe(
     )
     reach = round(rate / cutoff_hz)
     unclipped = np.tile(~_widened(clean.clipped, reach)[row], (len(axes), 1))
-    moving = (np.abs(qd.T) > thresholds[:, None]) & unclipped
+    moving = (np.abs(qd.T) > thresholds[:, None]) & unclipped & _below(qd, velocity_ceilings)
     return Observations(
         axes=tuple(axes),
         names=model.names,
@@ -132,9 +132,17 @@ def observe(
         qdd=qdd,
         torque=torque,
         regressor=matrix,
+        known=known,
         unclipped=unclipped,
         moving=moving,
         fitted=np.stack([_beyond_reach(axis, row, reach) for axis in moving]),
+    )
+
+
+def _too_short(rows: int, edge: int, rate: float, cutoff_hz: float) -> IdentificationError:
+    return IdentificationError(
+        f"the longest stretch without gaps is {rows / rate:.3g} s ({rows} samples); a cutoff of "
+        f"{cutoff_hz:g} Hz loses {2 * edge / rate:.3g} s at its ends. Record longer or raise the cutoff"
     )
 
 
@@ -146,19 +154,26 @@ def _filtered(
     model: LinearModel,
     rate: float,
     cutoff_hz: float,
-) -> tuple[NDArray[np.intp], Array, Array, Array, Array, Array]:
-    """(row, q, qd, qdd, torque, regressor) of one stretch, its edges trimmed; shapes as in `Observations`."""
+) -> tuple[NDArray[np.intp], Array, Array, Array, Array, Array, Array]:
+    """(row, q, qd, qdd, torque, regressor, known) of one stretch, its edges trimmed; shapes as in `Observations`."""
     columns = [low_pass(position[stretch, k], rate, cutoff, FLAT) for k, cutoff in enumerate(position_cutoffs)]
     q = np.stack(columns, axis=1)
     qd, qdd = spline_derivatives(q, rate)
     torque = np.stack([shifted(low_pass(c.samples[stretch], rate, cutoff_hz), rate, c.delay_s) for c in torques])
     matrix, offset = model(q, qd, qdd, mean_direction(qd, qdd, rate))
-    torque = torque - low_pass(offset.T, rate, cutoff_hz).T
+    known = low_pass(offset.T, rate, cutoff_hz).T
+    torque = torque - known
     matrix = low_pass(matrix.swapaxes(0, 1), rate, cutoff_hz).swapaxes(0, 1)
     edge = edge_rows(cutoff_hz, rate)
     kept = slice(edge, stretch.stop - stretch.start - edge)
     row = np.arange(stretch.start, stretch.stop)[kept]
-    return row, q[kept], qd[kept], qdd[kept], torque[:, kept], matrix[:, kept]
+    return row, q[kept], qd[kept], qdd[kept], torque[:, kept], matrix[:, kept], known[:, kept]
+
+
+def _below(qd: Array, ceilings: Sequence[float | None]) -> Mask:
+    """True [S] where no axis is faster than its ceiling."""
+    limits = np.array([np.inf if ceiling is None else ceiling for ceiling in ceilings or (None,)])
+    return np.asarray((np.abs(qd) < limits).all(axis=1))
 
 
 def _position_cutoff(position: Array, rate: float, cutoff_hz: float) -> float:

@@ -93,7 +93,7 @@ def _region(observations: Observations, facts: AxisFacts, k: int) -> list[Findin
 def _saturation(observations: Observations, facts: AxisFacts, k: int) -> list[Finding]:
     if facts.torque_max is None:
         return []
-    torque = np.abs(observations.torque[k])
+    torque = np.abs(observations.torque[k] + observations.known[k])
     count = int(np.sum(torque > SATURATED * facts.torque_max))
     if not count:
         return []

@@ -23,11 +23,16 @@ class TorqueErrors:
 
 
 def torque_errors(observations: Observations, estimate: Estimate) -> list[TorqueErrors]:
-    """Largest and mean |tau - model| / max|tau|, and ||tau - model|| / ||tau||, an axis, over its moving samples."""
+    """Largest and mean |tau - model| / max|tau|, and ||tau - model|| / ||tau||, an axis, over its moving samples.
+
+    tau is all that was measured, the model what it gives with its known part.
+    """
     model = predicted(observations.regressor, estimate.values)
     result = []
-    for torque, modelled, moving in zip(observations.torque, model, observations.moving, strict=True):
-        measured, error = torque[moving], torque[moving] - modelled[moving]
+    for torque, known, modelled, moving in zip(
+        observations.torque, observations.known, model, observations.moving, strict=True
+    ):
+        measured, error = (torque + known)[moving], (torque - modelled)[moving]
         if not len(measured) or not measured.any():
             result.append(TorqueErrors(len(measured), float("nan"), float("nan"), float("nan")))
             continue

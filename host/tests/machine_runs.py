@@ -1,0 +1,113 @@
+"""Motions of machines for tests: noise-free runs of MuJoCo and servos in closed loop, measurements drawn from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from idmkit.records import Channel, Record
+from idmkit.rig.machine_plant import build_plant
+from idmkit.rig.servo import Servo
+from idmkit.rig.spec import read_rig_spec
+from idmkit.rig.truth import measure
+from idmkit.robot import Robot, load_robot
+
+REST_S = 0.5
+"""At the start point, for the loops to settle before the motion begins."""
+Path = Callable[[float], list[float]]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What the axes did at each cycle: position and torque [K, n] without noise; noise [n]; measured parameters."""
+
+    robot: Robot
+    position: np.ndarray
+    torque: np.ndarray
+    noise: np.ndarray
+    truth: dict[str, float]
+
+
+def sines(robot: Robot, *, scale: float = 1.0, late: float = 0.0, held: Mapping[int, float] | None = None) -> Path:
+    """The axes' identification runs, `scale` times as fast, as they are `late` seconds after their begin.
+
+    Axes in `held` stay where it says.
+    """
+    runs = [axis.identification for axis in robot.axes]
+    still = held or {}
+
+    def path(t: float) -> list[float]:
+        angles = [2 * math.pi * scale * run.frequency_hz * (t + late) for run in runs]
+        return [
+            still.get(k, (run.start + run.target) / 2 - run.amplitude * math.cos(angle))
+            for k, (run, angle) in enumerate(zip(runs, angles, strict=True))
+        ]
+
+    return path
+
+
+def run(robot: Robot, path: Path, seconds: float) -> Motion:
+    """Follows `path` from its first point; torque averaged over the cycle around each sample, as drives measure it."""
+    spec = read_rig_spec(robot)
+    plant = build_plant(robot, spec)
+    truth = measure(robot, plant)
+    plant.position[:] = path(0.0)
+    plant.close_loops()
+    servos = []
+    for k, (axis, loops) in enumerate(zip(robot.axes, spec.axes, strict=True)):
+        servos.append(Servo(axis.drive, loops, plant.inertia(k)))
+        plant.set_brake(k, False)
+        servos[k].switch_on(float(plant.position[k]))
+        servos[k].set_interpolation_time(robot.cycle_time_s)
+    rest = round(REST_S / robot.cycle_time_s)
+    cycles = rest + round(seconds / robot.cycle_time_s)
+    n, m = len(servos), spec.substeps
+    positions, torques = np.empty((cycles * m, n)), np.empty((cycles * m, n))
+    place, force = plant.position, plant.force
+    for cycle in range(cycles):
+        for servo, axis, target in zip(
+            servos, robot.axes, path(max(0, cycle - rest) * robot.cycle_time_s), strict=True
+        ):
+            servo.set_target(math.floor(target * axis.drive.counts_per_unit), 0)
+        for step in range(cycle * m, (cycle + 1) * m):
+            positions[step] = place
+            force[:] = torques[step] = [servo.step(float(x)) for servo, x in zip(servos, place.tolist(), strict=True)]
+            plant.step()
+    half = m // 2
+    summed = np.vstack((np.zeros(n), np.cumsum(torques, axis=0)))
+    samples = np.arange(rest, cycles - 1) * m
+    mean = (summed[samples + half] - summed[samples - half]) / m
+    noise = np.array([loops.torque_noise for loops in spec.axes])
+    flat = {k if owner == robot.name else f"{owner}.{k}": v for owner, own in truth.items() for k, v in own.items()}
+    return Motion(robot, positions[samples], mean, noise, flat)
+
+
+def measured(motion: Motion, seed: int, noise: float = 1.0) -> Record:
+    """One measurement: encoder counts at random phases, torque with `noise` times its noise in steps of per mille."""
+    rng = np.random.default_rng(seed)
+    channels = []
+    for k, axis in enumerate(motion.robot.axes):
+        drive = axis.drive
+        counts = np.floor(motion.position[:, k] * drive.counts_per_unit + rng.uniform())
+        noisy = motion.torque[:, k] + noise * motion.noise[k] * rng.standard_normal(len(motion.torque))
+        step = drive.joint_rated_torque / 1000
+        units = ("rad", "Nm") if axis.revolute else ("m", "N")
+        position, torque = counts / drive.counts_per_unit, step * np.round(noisy / step)
+        channels.append(Channel("position_feedback", "position", units[0], axis.name, position))
+        channels.append(Channel("torque_feedback", "torque", units[1], axis.name, torque))
+    return Record(1 / motion.robot.cycle_time_s, tuple(channels))
+
+
+SECONDS = {"two_link": 8.0, "scara": 10.0, "delta": 6.0, "puma": 20.0}
+"""Half of what the robot files have, for tests."""
+
+
+@cache
+def identification_run(name: str) -> Motion:
+    """The beginning of the identification run of a ready robot."""
+    robot = load_robot(name)
+    return run(robot, sines(robot), SECONDS[name])
