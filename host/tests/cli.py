@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import signal
 import subprocess
@@ -12,14 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 IDM = [sys.executable, "-m", "idmkit.cli.main"]
-QUIET = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 def start(*arguments: object, cwd: Path | None = None) -> subprocess.Popen[str]:
     """Starts `idm` with these arguments, nobody at the keyboard."""
     return subprocess.Popen(
         [*IDM, *(str(argument) for argument in arguments)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=QUIET, cwd=cwd,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
     )  # fmt: skip
 
 

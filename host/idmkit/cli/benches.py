@@ -27,7 +27,7 @@ def virtual_bench(
         place = folder or Path(temporary)
         with (
             Rig(robot, seed=seed, folder=place, model_source=emit_viper(model.program)) as rig,
-            open_board(robot, rig.port) as board,
+            open_board(rig.port, robot) as board,
         ):
             yield rig, Bench(robot, board, rig.advance)
 
@@ -39,7 +39,7 @@ def open_bench(robot: Robot, model: RobotModel, port: str) -> Iterator[Bench]:
         with virtual_bench(robot, model) as (_, bench):
             yield bench
         return
-    with open_board(robot, port) as board:
+    with open_board(port, robot) as board:
         check_robot(board, robot)
         yield Bench(robot, board)
 
@@ -55,6 +55,11 @@ def check_robot(board: Board, robot: Robot) -> None:
         )
 
 
-def open_board(robot: Robot, port: str) -> Board:
-    """The board on a port, with the robot's kinds of joints."""
-    return Board.open(port, [axis.joint for axis in robot.axes])
+def open_board(port: str, robot: Robot | None = None) -> Board:
+    """The board on a port, with the kinds of joints of a robot."""
+    if port == VIRTUAL:
+        raise IdmError(
+            f"{VIRTUAL} is made for one `idm identify` and forgotten; start a rig that stays with `idm rig ROBOT`, "
+            f"and give the port that it prints"
+        )
+    return Board.open(port, [axis.joint for axis in robot.axes] if robot else ())

@@ -7,6 +7,7 @@ import dataclasses
 import json
 
 from idmkit.board.faults import describe_fault
+from idmkit.cli.benches import open_board
 from idmkit.link.client import Board, Status
 from idmkit.link.hello import Hello
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Greets, asks, prints."""
-    with Board.open(arguments.port) as board:
+    with open_board(arguments.port) as board:
         if arguments.clear:
             _clear(board)
         status = board.status()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -35,43 +37,57 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; errors go to stderr in a sentence or two, with a traceback only under --debug."""
-    parser = _parser(sys.argv[1:] if argv is None else argv)
-    arguments = parser.parse_args(argv)
-    module = importlib.import_module(f"idmkit.cli.{VERBS[arguments.verb][0]}")
+    words = sys.argv[1:] if argv is None else list(argv)
+    verb, debug = "", False
     try:
-        return int(module.run(arguments))
-    except IdmError as problem:
-        if arguments.debug:
-            traceback.print_exc()
-        print(f"idm {arguments.verb}: {problem}", file=sys.stderr)
-        return FAILED
+        arguments = _parse(words)
+        verb, debug = f" {arguments.verb}", arguments.debug
+        module = importlib.import_module(f"idmkit.cli.{VERBS[arguments.verb][0]}")
+        code = int(module.run(arguments))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
-        print(f"idm {arguments.verb}: interrupted", file=sys.stderr)
+        print(f"idm{verb}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
+        # Who reads has had enough (`idm ... | head`); the interpreter must not try again at its end.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except OSError as problem:
-        if arguments.debug:
+    except (IdmError, OSError) as problem:
+        if debug:
             traceback.print_exc()
-        where = f"{problem.filename}: " if problem.filename else ""
-        print(f"idm {arguments.verb}: {where}{problem.strerror or problem}", file=sys.stderr)
+        print(f"idm{verb}: {_sentence(problem)}", file=sys.stderr)
         return FAILED
 
 
-def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser; only the module of the verb in `argv` is imported, so that help and errors come at once."""
+def _sentence(problem: Exception) -> str:
+    if isinstance(problem, OSError):
+        return f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem.strerror or problem)
+    return str(problem)
+
+
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    """Parses; only the module of the verb in `words` is imported, so that help and errors come at once."""
     parser = argparse.ArgumentParser(
-        prog="idm", description="Identify the inverse dynamic model of a robot and put it on its motion board."
+        prog="idm",
+        description="Identify the inverse dynamic model of a robot and put it on its motion board.",
+        epilog="Begin with `idm demo`, which needs no robot. `idm VERB --help` explains a verb.",
     )
     parser.add_argument("--version", action="version", version=f"idmkit {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    asked = next((word for word in argv if not word.startswith("-")), None)
+    asked = next((word for word in words if not word.startswith("-")), None)
+    parsers = {}
     for verb, (module, summary) in VERBS.items():
-        sub = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        parsers[verb] = sub = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
         sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
         if verb == asked:
             importlib.import_module(f"idmkit.cli.{module}").add_arguments(sub)
-    return parser
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        # The verb's own usage helps; that of `idm` would not.
+        parsers[arguments.verb].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     model = RobotModel.of(robot)
     result = None if arguments.write is None else _accepted(arguments.write, robot)
-    with open_board(robot, arguments.port) as board:
+    with open_board(arguments.port, robot) as board:
         bench = Bench(robot, board)
         if not arguments.settings:
             check_robot(board, robot)

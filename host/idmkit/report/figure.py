@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from idmkit.errors import IdmError
 from idmkit.files import replacing
 from idmkit.fitting import Fit
 from idmkit.identify import predicted
@@ -21,10 +23,20 @@ MEASURED, MODEL, ERROR, SHADE = "#4d4d4d", "#0b6fb8", "#c8402f", "#eeeeee"
 SHOWN_PERIODS = 16
 """Length of the time axis in periods of the fastest axis, from the first motion on; all where there are fewer."""
 MAX_POINTS = 4000
+METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+"""No date and no version in the file: equal fits give equal pictures."""
 
 
 def save_figure(fit: Fit, path: Path) -> None:
-    """Draws the fit into `path` (.png, .pdf or .svg by its suffix), all of it or nothing."""
+    """Draws the fit into `path` (.png, .pdf or .svg by its suffix), all of it or nothing.
+
+    Raises IdmError for another suffix or where the file cannot be written.
+    """
+    kind = path.suffix.lower().lstrip(".") or "png"
+    if kind not in METADATA:
+        raise IdmError(
+            f"{path}: figures are drawn as {', '.join(METADATA)}, not as {kind}; choose one of these suffixes"
+        )
     observations, result = fit.observations, fit.result
     model = predicted(observations.regressor, fit.estimate.values)
     count = len(observations.axes)
@@ -48,11 +60,8 @@ def save_figure(fit: Fit, path: Path) -> None:
         _over_time(torque_plot, error_plot, fit, k, model[k])
         _over_speed(speed_plot, fit, k, model[k])
         _numbers(text_plot, fit, k)
-    # No date and no version in the file: equal fits give equal pictures.
-    kind = path.suffix.lower().lstrip(".") or "png"
-    metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110, format=kind, metadata=metadata)
+        figure.savefig(temporary, dpi=110, format=kind, metadata=METADATA[kind])
 
 
 def _over_time(torque_plot: Axes, error_plot: Axes, fit: Fit, k: int, model: Array) -> None:
