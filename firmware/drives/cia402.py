@@ -143,11 +143,11 @@ class Drives:
             n = self._port.readinto(self._chunk)
 
     def connect(self, sleep):
-        """Sets up every drive by SDO and starts it, then sends the first SYNC; True where all of them answered.
+        """Sets up every drive by SDO and starts it, and sends the first SYNC; True where all of them answered.
 
-        Cyclic synchronous position with the board's cycle time as interpolation time.
+        Cyclic synchronous position with the board's cycle time as interpolation time. Connected once, cycles go on
+        when a second time fails: the other drives have to hear that they are off.
         """
-        self.connected = False
         if self._interpolation is None:
             return False
         value, exponent = self._interpolation
@@ -158,7 +158,8 @@ class Drives:
                 if not self._sdo_write(node, index, sub, size, number, sleep):
                     return False
             self._send(0x000, bytes((0x01, node)))
-        self._port.write(self._out, slcan.put_frame(self._out, 0, 0x080, self._out, 0))
+        if not self.connected:
+            self._port.write(self._out, slcan.put_frame(self._out, 0, 0x080, self._out, 0))
         self.missing_in_a_row = 0
         self.connected = True
         return True

@@ -143,6 +143,7 @@ class Bench:
         for _ in range(cycles):
             if beat:
                 self.controller.since_heartbeat = 0
+            assert self.controller.ready
             assert self.bus.grant()
             self.controller.clock.wait(self.idle, self.controller)
             self.controller.cycle()
