@@ -8,6 +8,7 @@ import pytest
 from simulated import identification_run, measured, record_of
 
 from idmkit.cli.main import main
+from idmkit.dynamics.delta import DeltaGeometry, delta_graph
 from idmkit.dynamics.two_link import two_link_graph
 from idmkit.fitting import fit_record
 from idmkit.identify import equations_of, fit_least_squares, observe
@@ -99,32 +100,36 @@ def test_motion_far_from_the_limits_is_said_without_alarm(crank):
     assert {finding.severity for finding in found.values()} == {"info"}
 
 
-# Two links: R and M2 appear in both torques, so the torques must fit each other.
-RATE, TRUTH = 250.0, {"M1": 0.9, "M2": 0.25, "R": 0.2, "j1.Fv": 0.4, "j1.Fc": 0.5, "j2.Fv": 0.2, "j2.Fc": 0.3}
+# Parameters that appear in the torques of several axes: the torques must fit each other.
+RATE = 250.0
+TWO_LINKS = {"M1": 0.9, "M2": 0.25, "R": 0.2, "j1.Fv": 0.4, "j1.Fc": 0.5, "j2.Fv": 0.2, "j2.Fc": 0.3}
+DELTA = {"Theta_AB": 0.1, "gLM": 3.0, "Theta_BC": 0.01, "M_P": 1.2} | {
+    f"j{k}.{name}": value for k in (1, 2, 3) for name, value in (("Fv", 0.1), ("Fc", 0.4))
+}
 
 
-def two_links(second_torque_factor, seed=1, noise=(0.05, 0.02)):
-    """Observations of a two-link arm whose second torque is scaled."""
-    time = np.arange(0, 20, 1 / RATE)
-    q = np.stack([1.2 * np.sin(2 * np.pi * 0.31 * time), 1.5 * np.cos(2 * np.pi * 0.43 * time)], axis=1)
-    w = 2 * np.pi * np.array([0.31, 0.43])
-    qd = np.stack([1.2 * w[0] * np.cos(w[0] * time), -1.5 * w[1] * np.sin(w[1] * time)], axis=1)
-    regressor = two_link_graph(0.4, 0.3).regressor()
-    matrix, _ = regressor(q, qd, -(w**2) * q)
-    torque = matrix @ np.array([TRUTH[name] for name in regressor.names])
-    torque += np.array(noise)[:, None] * np.random.default_rng(seed).standard_normal(torque.shape)
-    torque[1] *= second_torque_factor
+def observed(regressor, truth, motions, factors, seed=1, noise=0.02):
+    """Observations of axes on sines (centre, amplitude, Hz), axis k's torque multiplied by `factors[k]`."""
+    centre, amplitude, frequency = (np.array(column) for column in zip(*motions, strict=True))
+    time, w = np.arange(0, 20, 1 / RATE)[:, None], 2 * np.pi * frequency
+    q = centre + amplitude * np.sin(w * time)
+    matrix, _ = regressor(q, amplitude * w * np.cos(w * time), -amplitude * w**2 * np.sin(w * time))
+    torque = matrix @ np.array([truth[name] for name in regressor.names])
+    torque += noise * np.random.default_rng(seed).standard_normal(torque.shape)
+    torque *= np.array(factors)[:, None]
+    names = [f"j{k + 1}" for k in range(len(motions))]
     channels = [
-        Channel(name, quantity, unit, f"j{k + 1}", samples)
-        for k in range(2)
-        for name, quantity, unit, samples in (
-            ("position_feedback", "position", "rad", np.ascontiguousarray(q[:, k])),
-            ("torque_feedback", "torque", "Nm", np.ascontiguousarray(torque[k])),
-        )
+        Channel(f"{quantity}_feedback", quantity, unit, axis, np.ascontiguousarray(samples))
+        for k, axis in enumerate(names)
+        for quantity, unit, samples in (("position", "rad", q[:, k]), ("torque", "Nm", torque[k]))
     ]
-    limits = {f"j{k}": AxisLimits(True, -3.0, 3.0, 8.0, None) for k in (1, 2)}
-    cleaned = clean(Record(RATE, tuple(channels)), limits)
-    return observe(cleaned, ("j1", "j2"), regressor, 10.0, (0.2, 0.2))
+    limits = {axis: AxisLimits(True, -3.0, 3.0, 20.0, None) for axis in names}
+    return observe(clean(Record(RATE, tuple(channels)), limits), names, regressor, 10.0, [0.2] * len(names))
+
+
+def two_links(second_torque_factor, seed=1):
+    motions = [(0.0, 1.2, 0.31), (0.0, 1.5, 0.43)]
+    return observed(two_link_graph(0.4, 0.3).regressor(), TWO_LINKS, motions, (1.0, second_torque_factor), seed)
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.3, 2.0])
@@ -134,9 +139,22 @@ def test_a_wrong_torque_factor_of_one_axis_is_measured(factor):
     facts = [AxisFacts(f"j{k}", True, -3.0, 3.0, 8.0, None, None, {}) for k in (1, 2)]
     findings = cause_findings(observations, estimate, torque_errors(observations, estimate), facts)
     found = next(finding for finding in findings if finding.code == "torque_factor")
-    assert (found.axis, found.evidence["reference"]) == ("j2", "j1")
+    assert (found.axis, found.evidence["against"]) == ("j2", "j1")
     assert found.evidence["scale"] == pytest.approx(factor, abs=5 * found.evidence["std"])
-    assert found.evidence["std"] < 0.05 * factor
+    assert found.evidence["std"] < 0.01 * factor
+
+
+def test_of_three_axes_the_wrong_one_is_named():
+    graph = delta_graph(DeltaGeometry(0.2, 0.05, 0.3, 0.8))
+    regressor = graph.regressor(graph.no_payload() | {"M_BC": 0.0})
+    motions = [(0.35, 0.7, 0.83), (0.35, 0.7, 1.05), (0.35, 0.7, 1.19)]
+    for wrong in range(3):
+        factors = [1.4 if k == wrong else 1.0 for k in range(3)]
+        equations = equations_of(observed(regressor, DELTA, motions, factors))
+        scales = {scale.axis: scale for scale in torque_scales(equations, fit_least_squares(equations))}
+        for k, factor in enumerate(factors):
+            assert scales[k].value == pytest.approx(factor, abs=5 * scales[k].std)
+            assert scales[k].std < 0.01
 
 
 def test_right_torque_factors_make_no_alarm():

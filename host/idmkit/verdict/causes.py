@@ -29,6 +29,8 @@ NOISY = 0.2
 NOT_SYSTEMATIC, SYSTEMATIC = 0.3, 0.5
 NOTICEABLE = 0.03
 PLATEAU, BEYOND, PLATEAU_ROWS = 0.03, 0.06, 10
+PLATEAUS, PLATEAU_LONGER = 3, 2.0
+"""Stretches that make a plateau; how many times longer the torque stays at its highest than the model at its own."""
 ABOVE_PEAK, BELOW_PEAK = 1.2, 0.02
 SCALE_OFF, SCALE_SIGNIFICANT = 0.05, 5.0
 HALVES_RATIO, HALVES_PERCENT = 1.5, 5.0
@@ -39,7 +41,9 @@ def cause_findings(
 ) -> list[Finding]:
     """All causes that show, axis by axis; `errors` and `facts` one an axis."""
     equations = equations_of(observations)
-    findings = [*_scales(equations, estimate, facts)]
+    findings = _scales(equations, estimate, facts)
+    fits_together = not findings
+    first_half = _fit_to_first_half(equations, estimate)
     for k, axis in enumerate(facts):
         left = leftover_of(observations, equations, estimate, k)
         findings += [
@@ -47,8 +51,8 @@ def cause_findings(
             *_peak(observations, axis, k),
             *_plateau(observations, estimate, axis, k),
             *_noise(left, errors[k], axis),
-            *_model_type(left, axis),
-            *_halves(equations, estimate, axis, k),
+            *_model_type(left, axis, fits_together),
+            *_halves(equations, estimate, first_half, axis, k),
         ]
     return findings
 
@@ -116,47 +120,54 @@ def _scales(equations: Equations, estimate: Estimate, facts: Sequence[AxisFacts]
         off = abs(scale.value - 1)
         if off < SCALE_OFF or off < SCALE_SIGNIFICANT * scale.std:
             continue
-        name, other = facts[scale.axis].name, facts[scale.reference].name
-        text = (
-            f"the torque is {scale.value:.3g} +- {scale.std:.2g} times what the torque of {other} asks for: one of the "
-            "two has a wrong scale."
+        name, others = facts[scale.axis].name, ", ".join(facts[k].name for k in scale.against)
+        text = f"the torque is {scale.value:.2g} times what the torque of {others} asks for"
+        text += ": one of the two has a wrong scale." if len(scale.against) == 1 else ": its scale is wrong."
+        evidence: dict[str, float | int | str] = {"scale": scale.value, "std": scale.std, "against": others}
+        step = (
+            "Check TorqueFactor: rated torque or current, gear ratio, lead of a screw (idm torque-factor explains it)."
         )
-        evidence: dict[str, float | int | str] = {"scale": scale.value, "std": scale.std, "reference": other}
-        step = f"Check TorqueFactor of {name} and {other} (idm torque-factor explains it)."
         findings.append(Finding("torque_factor", "warning", name, text, evidence, step))
     return findings
 
 
 def _plateau(observations: Observations, estimate: Estimate, facts: AxisFacts, k: int) -> list[Finding]:
     """The measured torque stops at a level while the model goes on: softMC's sign of saturation."""
-    if facts.torque_max is not None and np.abs(observations.torque[k]).max() > (1 - PLATEAU) * facts.torque_max:
-        return []  # The drive's known peak; reported as such.
     torque = observations.torque[k]
+    if facts.torque_max is not None and np.abs(torque).max() > (1 - PLATEAU) * facts.torque_max:
+        return []  # The drive's known peak; reported as such.
     model = predicted(observations.regressor[k], estimate.values)
     for sign, side in ((1, "highest"), (-1, "lowest")):
-        level = float((sign * torque).max())
-        if level <= 0:
+        flat = _flat(sign * torque, sign * model)
+        inside = np.zeros(len(torque), dtype=bool)
+        for part in flat:
+            inside[part] = True
+        peaks = int(np.sum(sign * model > (1 - PLATEAU) * (sign * model).max()))
+        if len(flat) < PLATEAUS or inside.sum() < PLATEAU_LONGER * peaks:
             continue
-        flat = [
-            slice(first, first + rows)
-            for first, rows in runs(sign * torque > (1 - PLATEAU) * level)
-            if rows >= PLATEAU_ROWS
-            and np.ptp(model[first : first + rows]) > BEYOND * level
-            and (sign * model[first : first + rows]).max() > (1 + BEYOND) * level
-        ]
-        if not flat:
-            continue
-        count = sum(part.stop - part.start for part in flat)
-        beyond = max(float((sign * model[part]).max()) for part in flat)
-        unit = facts.units[2]
+        level, beyond = float((sign * torque).max()), float((sign * model)[inside].max())
+        unit, count = facts.units[2], int(inside.sum())
         text = (
-            f"the torque stands at its {side}, {sign * level:.4g} {unit}, for {count} samples in {len(flat)} "
-            f"stretch(es) while the model goes on to {sign * beyond:.4g}: the drive saturates."
+            f"the torque stands at its {side}, {sign * level:.4g} {unit}, for {count} samples in {len(flat)} stretches "
+            f"while the model goes on to {sign * beyond:.4g}: the drive saturates."
         )
         evidence = {"level": sign * level, "model": sign * beyond, "samples": count, "stretches": len(flat)}
         step = "Lower acceleration or frequency, or raise the drive's current limit."
         return [Finding("plateau", "warning", facts.name, text, evidence, step)]
     return []
+
+
+def _flat(torque: Array, model: Array) -> list[slice]:
+    """Stretches in which the torque stands at its highest and the model rises beyond it."""
+    level = float(torque.max())
+    stretches = [slice(first, first + rows) for first, rows in runs(torque > (1 - PLATEAU) * level) if level > 0]
+    return [
+        part
+        for part in stretches
+        if part.stop - part.start >= PLATEAU_ROWS
+        and np.ptp(model[part]) > BEYOND * level
+        and model[part].max() > (1 + BEYOND) * level
+    ]
 
 
 def _noise(left: Leftover, errors: TorqueErrors, facts: AxisFacts) -> list[Finding]:
@@ -184,8 +195,8 @@ def _noise(left: Leftover, errors: TorqueErrors, facts: AxisFacts) -> list[Findi
     return [Finding("noise", "warning", facts.name, text, evidence, step)]
 
 
-def _model_type(left: Leftover, facts: AxisFacts) -> list[Finding]:
-    """An error that follows the motion is a term that the model lacks."""
+def _model_type(left: Leftover, facts: AxisFacts, fits_together: bool) -> list[Finding]:
+    """An error that follows the motion is a term that the model lacks; or a wrong scale, where torques do not fit."""
     if left.relative < NOTICEABLE or left.systematic < SYSTEMATIC:
         return []
     unit = facts.units[2]
@@ -199,6 +210,8 @@ def _model_type(left: Leftover, facts: AxisFacts) -> list[Finding]:
         f"the model leaves {left.rms:.3g} {unit}, {100 * left.relative:.2g} % of the torque, and "
         f"{100 * left.systematic:.0f} % of that follows the motion"
     )
+    if left.term_share < SYSTEMATIC and not fits_together:
+        return []
     if left.term_share < SYSTEMATIC:
         step = "Try another dynamic model, and look at the figure for where the error is."
         return [Finding("model_type", "warning", facts.name, text + "; no single term explains it.", evidence, step)]
@@ -208,19 +221,24 @@ def _model_type(left: Leftover, facts: AxisFacts) -> list[Finding]:
     return [Finding("model_type", "warning", facts.name, text, evidence, step)]
 
 
-def _halves(equations: Equations, estimate: Estimate, facts: AxisFacts, k: int) -> list[Finding]:
-    """Parameters of the first half of the record, tried on the second: what an overfit cannot do."""
-    middle = equations.row[len(equations.row) // 2]
+def _fit_to_first_half(equations: Equations, estimate: Estimate) -> Array | None:
+    """Parameters from the first half of the record, None where it has too few rows."""
     weights = np.where(estimate.sigma > 0, 1 / np.where(estimate.sigma > 0, estimate.sigma, 1.0), 1.0)
-    first = equations.used & (equations.row < middle)
-    second = equations.used[k] & (equations.row >= middle)
-    if min(first.sum(axis=1).min(), second.sum()) <= len(equations.names):
-        return []
+    first = equations.used & (equations.row < _middle(equations))
+    if first.sum(axis=1).min() <= len(equations.names):
+        return None
     A = np.concatenate([w * Y[rows] for w, Y, rows in zip(weights, equations.regressor, first, strict=True)])
     b = np.concatenate([w * t[rows] for w, t, rows in zip(weights, equations.torque, first, strict=True)])
     norms = np.linalg.norm(A, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
-    values = np.linalg.lstsq(A / norms, b, rcond=1e-8)[0] / norms
+    return np.asarray(np.linalg.lstsq(A / norms, b, rcond=1e-8)[0] / norms)
+
+
+def _halves(equations: Equations, estimate: Estimate, values: Array | None, facts: AxisFacts, k: int) -> list[Finding]:
+    """Parameters of the first half of the record, tried on the second: what an overfit cannot do."""
+    second = equations.used[k] & (equations.row >= _middle(equations))
+    if values is None or not second.any():
+        return []
     torque, matrix = equations.torque[k, second], equations.regressor[k, second]
     size = float(np.sqrt(np.mean(torque**2)))
     tried, fitted = (
@@ -237,3 +255,8 @@ def _halves(equations: Equations, estimate: Estimate, facts: AxisFacts, k: int) 
         "Record longer, over more of the range, with frequencies that do not repeat (idm advise), at one temperature."
     )
     return [Finding("halves_differ", "warning", facts.name, text, evidence, step)]
+
+
+def _middle(equations: Equations) -> int:
+    """The row of the record at which its second half begins."""
+    return int(equations.row[len(equations.row) // 2])

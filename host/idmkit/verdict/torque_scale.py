@@ -1,13 +1,15 @@
 """Do the torques of the axes fit each other? A wrong TorqueFactor of one axis shows where axes share parameters.
 
-The torque of axis k is taken for s_k times what the model says, s = 1 on the axis with the largest torque. Where
-parameters appear in the torques of several axes, all s and the parameters follow together (Gauss-Newton). Where axis k
-has its parameters for itself, s_k cannot be told from them, and nothing is said.
+The torque of axis k is taken for s_k times what the model says, s = 1 on the axis with the largest torque:
+tau_k = s_k Y_k theta. All s and theta follow together (Gauss-Newton), every axis weighted by the noise that a fit to
+it alone leaves. Where axis k has its parameters nearly for itself, s_k cannot be told from them, and nothing is said
+about it. With three axes or more the median is what is right, so that one wrong axis is named and not all the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median_low
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +18,32 @@ from idmkit.identify import Equations, Estimate
 
 Array = NDArray[np.float64]
 
-PASSES = 30
+PASSES = 50
 SETTLED = 1e-6
-INDEPENDENT = 1e-3
-"""Part of a scale's column that must stick out of the others for the scale to be known."""
+DISTINCT = 1e-10
+"""Eigenvalues of the scaled normal matrix below this share of the largest count as zero."""
+KNOWN_TO, SURE_TO = 0.1, 0.02
+"""Standard deviation, in parts of a scale, up to which it is known; up to which it may say which axis is right."""
+MAJORITY = 3
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The torque of axis number `axis` is `value` +- `std` times what the torque of axis `reference` asks for."""
+    """The torque of axis number `axis` is `value` +- `std` times what the torques of the axes `against` ask for."""
 
     axis: int
-    reference: int
+    against: tuple[int, ...]
     value: float
     std: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Y'Y [p, p] and Y'tau [p] of one axis, and its weight 1/sigma^2."""
+
+    gram: Array
+    moment: Array
+    weight: float
 
 
 def torque_scales(equations: Equations, estimate: Estimate) -> list[Scale]:
@@ -37,58 +51,86 @@ def torque_scales(equations: Equations, estimate: Estimate) -> list[Scale]:
     n = len(equations.axes)
     if n < 2:
         return []
+    norms = np.linalg.norm(equations.regressor[equations.used], axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    sums = [_sums(equations, norms, k) for k in range(n)]
     power = [float(np.sum(equations.torque[k, equations.used[k]] ** 2)) for k in range(n)]
     reference = int(np.argmax(power))
+    values = estimate.values * norms
     others = [k for k in range(n) if k != reference]
-    rows = [equations.regressor[k, equations.used[k]] for k in range(n)]
-    torques = [equations.torque[k, equations.used[k]] for k in range(n)]
-    scale, values = np.ones(n), estimate.values.copy()
-    known = _known(rows, values, others)
-    if not known:
+    std = _std(_normal(sums, values, np.ones(n), others)[0], len(values))
+    free = [k for k, deviation in zip(others, std, strict=True) if deviation < KNOWN_TO]
+    if not free:
         return []
+    scale, matrix = _solve(sums, values, np.ones(n), free)
+    return _against_the_rest(scale, _std(matrix, len(values)), reference, free)
+
+
+def _against_the_rest(scale: Array, std: Array, reference: int, free: list[int]) -> list[Scale]:
+    """Scales against the reference, or against the median of those that are known well, where these are three."""
+    spread = dict(zip(free, std.tolist(), strict=True))
+    sure = [reference, *(k for k in free if spread[k] < SURE_TO * scale[k])]
+    if len(sure) < MAJORITY:
+        return [Scale(k, (reference,), float(scale[k]), spread[k]) for k in free]
+    centre = median_low(scale[sure].tolist())
+    spread[reference] = max(spread[k] for k in sure if k != reference)
+    return [
+        Scale(k, tuple(j for j in sorted(sure) if j != k), float(scale[k]) / centre, spread[k] / centre)
+        for k in sorted({*sure, *free})
+    ]
+
+
+def _sums(equations: Equations, norms: Array, k: int) -> _Sums:
+    Y, torque = equations.regressor[k, equations.used[k]] / norms, equations.torque[k, equations.used[k]]
+    alone, *_ = np.linalg.lstsq(Y, torque, rcond=1e-10)
+    noise = float(np.mean((torque - Y @ alone) ** 2)) or float(np.mean(torque**2)) * 1e-12 or 1.0
+    return _Sums(Y.T @ Y, Y.T @ torque, 1 / noise)
+
+
+def _normal(sums: list[_Sums], values: Array, scale: Array, free: list[int]) -> tuple[Array, Array]:
+    """Normal matrix and right-hand side of a step in the parameters and in the free scales."""
+    p = len(values)
+    matrix, side = np.zeros((p + len(free), p + len(free))), np.zeros(p + len(free))
+    for k, axis in enumerate(sums):
+        model = axis.gram @ values
+        s, w = float(scale[k]), axis.weight
+        matrix[:p, :p] += w * s**2 * axis.gram
+        side[:p] += w * s * (axis.moment - s * model)
+        if k in free:
+            place = p + free.index(k)
+            matrix[:p, place] = matrix[place, :p] = w * s * model
+            matrix[place, place] = w * float(values @ model)
+            side[place] = w * float(values @ (axis.moment - s * model))
+    return matrix, side
+
+
+def _solve(sums: list[_Sums], values: Array, scale: Array, free: list[int]) -> tuple[Array, Array]:
+    """(scales [n], normal matrix at the solution); a scale is at most halved or doubled in one pass."""
+    p = len(values)
     for _ in range(PASSES):
-        weights = [1 / max(_rms(t - s * (Y @ values)), 1e-12) for t, s, Y in zip(torques, scale, rows, strict=True)]
-        A, b = _linearised(rows, torques, values, scale, known, weights)
-        norms = np.linalg.norm(A, axis=0)
-        norms = np.where(norms > 0, norms, 1.0)
-        step, *_ = np.linalg.lstsq(A / norms, b, rcond=1e-10)
-        step = step / norms
-        values = values + step[: len(values)]
-        change = np.clip(step[len(values) :], -0.5 * scale[known], scale[known])
-        scale[known] += change
+        matrix, side = _normal(sums, values, scale, free)
+        step = _inverse(matrix) @ side
+        change = np.clip(step[p:], -0.5 * scale[free], scale[free])
+        values, scale = values + step[:p], scale.copy()
+        scale[free] += change
         if np.abs(change).max() < SETTLED:
             break
-    covariance = np.linalg.pinv((A / norms).T @ (A / norms), rcond=1e-12) / np.outer(norms, norms)
-    std = np.sqrt(np.diag(covariance))[len(values) :]
-    return [Scale(k, reference, float(scale[k]), float(s)) for k, s in zip(known, std, strict=True)]
+    return scale, _normal(sums, values, scale, free)[0]
 
 
-def _known(rows: list[Array], values: Array, others: list[int]) -> list[int]:
-    """The axes whose scale is not the same as a change of parameters."""
-    found = []
-    for k in others:
-        column = np.concatenate([Y @ values if j == k else np.zeros(len(Y)) for j, Y in enumerate(rows)])
-        stacked = np.concatenate(rows)
-        norms = np.linalg.norm(stacked, axis=0)
-        scaled = stacked[:, norms > 0] / norms[norms > 0]
-        inside = scaled @ np.linalg.lstsq(scaled, column, rcond=1e-10)[0]
-        if np.linalg.norm(column - inside) > INDEPENDENT * np.linalg.norm(column):
-            found.append(k)
-    return found
+def _std(matrix: Array, p: int) -> Array:
+    """Standard deviations of the scales; infinite where a scale is the same as a change of parameters."""
+    diagonal = np.sqrt(np.diag(matrix))
+    scaled = matrix / np.outer(np.where(diagonal > 0, diagonal, 1.0), np.where(diagonal > 0, diagonal, 1.0))
+    eigenvalues, vectors = np.linalg.eigh(scaled)
+    small = eigenvalues < DISTINCT * eigenvalues[-1]
+    entangled = np.sum(vectors[:, small] ** 2, axis=1)[p:] > DISTINCT
+    return np.where(entangled, np.inf, np.sqrt(np.diag(_inverse(matrix))[p:]))
 
 
-def _linearised(
-    rows: list[Array], torques: list[Array], values: Array, scale: Array, known: list[int], weights: list[float]
-) -> tuple[Array, Array]:
-    """Weighted columns of a change of the parameters and of the known scales, and the torques that are left."""
-    blocks, left = [], []
-    for k, (Y, torque, weight) in enumerate(zip(rows, torques, weights, strict=True)):
-        model = Y @ values
-        scales = np.column_stack([model if j == k else np.zeros(len(Y)) for j in known])
-        blocks.append(weight * np.hstack([scale[k] * Y, scales]))
-        left.append(weight * (torque - scale[k] * model))
-    return np.concatenate(blocks), np.concatenate(left)
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(values**2)))
+def _inverse(matrix: Array) -> Array:
+    """Pseudo-inverse of a normal matrix, scaled by its diagonal."""
+    diagonal = np.sqrt(np.diag(matrix))
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+    inverse = np.linalg.pinv(matrix / np.outer(diagonal, diagonal), rcond=DISTINCT, hermitian=True)
+    return np.asarray(inverse / np.outer(diagonal, diagonal))
