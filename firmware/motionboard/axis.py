@@ -23,7 +23,11 @@ def _within(word: ptr32, low: ptr32, high: ptr32, slot: int, sh: int) -> int:
 
 
 class Axes:
-    """The channels of all axes, as attributes called like the channels."""
+    """The channels of all axes, as attributes called like the channels.
+
+    `ahead` is what the model reads: position, velocity, acceleration and direction of all axes, torque_lead
+    ahead of the command.
+    """
 
     def __init__(self, n):
         self.n = n
@@ -31,6 +35,12 @@ class Axes:
         view = memoryview(self.state)
         for number, name in enumerate(channels.CHANNEL_NAMES):
             setattr(self, name, view[number * n : (number + 1) * n])
+        self.ahead = array("i", [0] * (4 * n))
+        view = memoryview(self.ahead)
+        self.position_ahead = view[:n]
+        self.velocity_ahead = view[n : 2 * n]
+        self.acceleration_ahead = view[2 * n : 3 * n]
+        self.direction_ahead = view[3 * n :]
 
 
 class Settings:

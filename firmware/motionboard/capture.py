@@ -10,7 +10,7 @@ from array import array
 import micropython
 
 BLOCK_BYTES = 480
-_BLOCK_WORDS = BLOCK_BYTES // 4
+BLOCK_WORDS = BLOCK_BYTES // 4
 _MAX_CHANNELS = 48
 
 
@@ -25,11 +25,11 @@ def _pick(ring: ptr32, at: int, state: ptr32, picks: ptr32, n: int):
 class Capture:
     """The ring and what has become of its blocks: taken <= sent <= filled block numbers."""
 
-    def __init__(self, axes, blocks):
+    def __init__(self, axes, ring):
+        blocks = len(ring) // BLOCK_WORDS
         self.axes = axes
         self.blocks = blocks
-        self.block_words = _BLOCK_WORDS
-        self.ring = array("i", [0] * (blocks * _BLOCK_WORDS))
+        self.ring = ring
         self.first_cycle = array("i", [0] * blocks)
         self.words = array("i", [0] * blocks)
         self.picks = array("i", [0] * _MAX_CHANNELS)
@@ -76,7 +76,7 @@ class Capture:
     @property
     def samples_per_block(self):
         """Whole samples that fit in a block."""
-        return _BLOCK_WORDS // self.channels
+        return BLOCK_WORDS // self.channels
 
     @property
     def full(self):
@@ -106,7 +106,7 @@ class Capture:
                 if self.sent < self.arrived:
                     self.sent = self.arrived
             self.first_cycle[self.filled % self.blocks] = cycle
-        at = (self.filled % self.blocks) * _BLOCK_WORDS + self._in_block * self.channels
+        at = (self.filled % self.blocks) * BLOCK_WORDS + self._in_block * self.channels
         _pick(self.ring, at, self.axes.state, self.picks, self.channels)
         self._in_block += 1
         self.samples += 1

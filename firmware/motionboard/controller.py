@@ -18,7 +18,7 @@ from idmwire.messages import STATES
 from motionboard import clock as clocks
 from motionboard import dynamics
 from motionboard.axis import Axes, Settings
-from motionboard.capture import Capture
+from motionboard.capture import BLOCK_WORDS, Capture
 from motionboard.dynamics import Dynamics
 from motionboard.faults import Faults, Trace
 from motionboard.guards import EVENT_WORDS, Guards
@@ -73,24 +73,28 @@ class Controller:
         self._waited = 0
         self._tripped = 0
         self._event = array("i", [0] * EVENT_WORDS)
+        self._ring = array("i", [0] * (board.RING_BLOCKS * BLOCK_WORDS))
 
     # What an image makes
 
     def configure(self, image):
-        """Makes the axes of an image and connects their drives; only while disarmed."""
+        """Makes the axes of an image and connects their drives; only while disarmed.
+
+        Where the memory does not suffice, all stays as it was.
+        """
         axes = Axes(image.n_axes)
         settings = Settings(image.n_axes, image.values)
-        self.axes = axes
-        self.settings = settings
-        self.drives = cia402.Drives(self.board.can, axes, settings, image.cycle_time_us)
-        self.motion = Motion(axes, settings)
-        self.dynamics = Dynamics(axes, settings, self.model, image.mantissas)
-        self.guards = Guards(axes, settings)
-        self.trace = Trace(axes)
-        self.capture = Capture(axes, self.board.RING_BLOCKS)
-        self.clock = (clocks.GrantedClock if self.board.granted else clocks.TimerClock)(image.cycle_time_us)
+        drives = cia402.Drives(self.board.can, axes, settings, image.cycle_time_us)
+        motion = Motion(axes, settings)
+        model = Dynamics(axes, settings, self.model, image.mantissas)
+        guards = Guards(axes, settings)
+        trace = Trace(axes)
+        capture = Capture(axes, self._ring)
+        clock = (clocks.GrantedClock if self.board.granted else clocks.TimerClock)(image.cycle_time_us)
+        self.axes, self.settings, self.drives, self.motion, self.dynamics = axes, settings, drives, motion, model
+        self.guards, self.trace, self.capture, self.clock = guards, trace, capture, clock
         gc.collect()
-        return self.drives.connect(self.board.sleep)
+        return drives.connect(self.board.sleep)
 
     @property
     def ready(self):
@@ -178,7 +182,8 @@ class Controller:
         axis = drives.strayed()
         if axis >= 0:
             drives.wanted = cia402.OFF
-            self._fault_of(_POSITION_LIMIT, axis, 0, 0)
+            self.guards.outside(axis)
+            self._fault(_POSITION_LIMIT, axis, self.guards.events[3])
             return
         drives.wanted = cia402.ON
 
@@ -211,9 +216,14 @@ class Controller:
             axis = drives.not_enabled()
             if axis >= 0:
                 self._drive_fault(axis)
-            self._tripped = self.guards.check()
-            if self._tripped:
-                self._fault(self._tripped, self.guards.event[1], self.guards.event)
+            self._tripped = tripped = self.guards.check()
+            guard = 0
+            while tripped:
+                if tripped & 1:
+                    event = self.guards.events[guard]
+                    self._fault(event[0], event[1], event)
+                tripped >>= 1
+                guard += 1
         timeout = self.settings.heartbeat_timeout[0]
         if self.since_heartbeat <= timeout:
             self.since_heartbeat += 1

@@ -39,7 +39,7 @@ class Dynamics:
         for i in range(axes.n):
             active = active or wanted[i] != 0
         if active and self.available:
-            self._evaluate(axes.state, self._parameters, self._torque, SINE, SH)
+            self._evaluate(axes.ahead, self._parameters, self._torque, SINE, SH)
             self.saturations = (self.saturations + self._torque[axes.n]) & 0x3FFFFFFF
         for i in range(axes.n):
             axes.torque_model[i] = self._torque[i] if wanted[i] else 0

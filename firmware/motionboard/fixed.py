@@ -14,7 +14,7 @@ import micropython
 SH = 32 if sys.maxsize > 0x7FFFFFFF else 0
 
 
-# Range: |mantissa| < 2**30, shift 15..45, result in int32 (else it wraps, the same on every word
+# Range: |mantissa| < 2**30, shift 1..45, result in int32 (else it wraps, the same on every word
 # size). Every partial product is below 2**31: ah 17 bits signed, mh 15, al and ml 15.
 # Budget: about 45 machine instructions an axis.
 @micropython.viper

@@ -16,13 +16,11 @@ from motionboard.fixed import SH
 
 _RAMP_ONE = 32768
 
-# Words of an event: fault number (0 none), axis, value, limit.
+# Words of an event: fault number, axis, value, limit.
 EVENT_WORDS = 4
 
-_TORQUE_THRESHOLD = FAULT_NUMBERS["torque_threshold"]
-_COLLISION = FAULT_NUMBERS["collision"]
-_POSITION_LIMIT = FAULT_NUMBERS["position_limit"]
-_POSITION_ERROR = FAULT_NUMBERS["position_error"]
+# What each guard's trip is called, in the order of the bits of `check`.
+GUARDS = ("torque_threshold", "collision", "position_error", "position_limit")
 
 
 # The torque is below 2**30 and the ramp at most 2**15: the product is split at bit 15.
@@ -101,6 +99,12 @@ def _outside(value: ptr32, low: ptr32, high: ptr32, event: ptr32, n: int, sh: in
     return 0
 
 
+@micropython.viper
+def _note(event: ptr32, value: ptr32, limit: ptr32, i: int):
+    event[2] = value[i]
+    event[3] = limit[i]
+
+
 # Cycles above the limit, axis by axis; first axis with enough of them, + 1. Without a model (DynamicModel 0)
 # there is no torque to compare with.
 @micropython.viper
@@ -126,13 +130,14 @@ def _lasting(
 
 
 class Guards:
-    """Feed-forward torque and errors of all axes, and the first guard that trips."""
+    """Feed-forward torque and errors of all axes, and the guards that trip: an event each in `events`."""
 
     def __init__(self, axes, settings):
         n = axes.n
         self.axes = axes
         self.settings = settings
-        self.event = array("i", [0] * EVENT_WORDS)
+        self.events = [array("i", [FAULT_NUMBERS[name], 0, 0, 0]) for name in GUARDS]
+        self._settling = 0
         self.ramp = 0
         self._torques = DelayLine(n)
         self._positions = DelayLine(n)
@@ -140,7 +145,12 @@ class Guards:
         self._above = array("i", [0] * n)
 
     def restart(self):
-        """Forgets the past: the command has always been where it is now."""
+        """Forgets the past: the command has always been where it is now.
+
+        Switched on, a drive takes over the weight that the brake has borne, and the feed-forward comes on its ramp:
+        until then a torque error is no collision.
+        """
+        self._settling = self.settings.feedforward_ramp[0]
         self._positions.fill(self.axes.position_command)
         for i in range(2 * self.axes.n):
             self._filter_state[i] = 0
@@ -170,28 +180,28 @@ class Guards:
         _subtract(axes.position_error, axes.position_feedback, axes.n)
 
     def check(self):
-        """The number of the fault that trips in this cycle, 0 none; axis, value and limit stand in `event`."""
+        """The guards that trip in this cycle, a bit each; none hides another."""
         axes = self.axes
         settings = self.settings
-        event = self.event
+        events = self.events
         n = axes.n
-        axis = _exceeds(axes.torque_model, settings.torque_threshold, event, n, SH)
-        if axis:
-            return self._tripped(_TORQUE_THRESHOLD, axis)
-        axis = _lasting(
-            axes.torque_error, settings.torque_error_max, settings.torque_error_enable,
-            settings.dynamic_model, settings.torque_error_duration, self._above, event, n, SH)
-        if axis:
-            return self._tripped(_COLLISION, axis)
-        axis = _exceeds(axes.position_error, settings.position_error_max, event, n, SH)
-        if axis:
-            return self._tripped(_POSITION_ERROR, axis)
-        axis = _outside(axes.position_command, settings.position_min, settings.position_max, event, n, SH)
-        if axis:
-            return self._tripped(_POSITION_LIMIT, axis)
-        return 0
+        tripped = self._trip(0, _exceeds(axes.torque_model, settings.torque_threshold, events[0], n, SH))
+        if self._settling:
+            self._settling -= 1
+        else:
+            tripped |= self._trip(1, _lasting(
+                axes.torque_error, settings.torque_error_max, settings.torque_error_enable,
+                settings.dynamic_model, settings.torque_error_duration, self._above, events[1], n, SH))
+        tripped |= self._trip(2, _exceeds(axes.position_error, settings.position_error_max, events[2], n, SH))
+        return tripped | self._trip(3, _outside(
+            axes.position_command, settings.position_min, settings.position_max, events[3], n, SH))
 
-    def _tripped(self, number, axis):
-        self.event[0] = number
-        self.event[1] = axis - 1
-        return number
+    def outside(self, axis):
+        """Notes where an axis stands that must not be switched on, as the event of the position limit."""
+        _note(self.events[3], self.axes.position_feedback, self.settings.position_max, axis)
+
+    def _trip(self, guard, axis):
+        if not axis:
+            return 0
+        self.events[guard][1] = axis - 1
+        return 1 << guard

@@ -9,11 +9,11 @@ from array import array
 
 from idmwire import framing, messages
 from motionboard import codec
+from motionboard.capture import BLOCK_WORDS
 
 _CHUNK = 64
 # At most so many chunks in one call, the longest frame among them: a host that floods the port does not stop a cycle.
 _CHUNKS = framing.MAX_WIRE // _CHUNK + 1
-_FRAMES = 4
 _HELLO = messages.CODES["hello"]
 _REFUSED = messages.REFUSED
 _BLOCK = messages.CODES["capture_block"]
@@ -165,20 +165,26 @@ class Link:
     # Sending
 
     def _send(self):
-        """Writes until nothing is due, the port takes no more, or it was enough; `busy` says it was the last."""
+        """Writes what is left of a frame and one more; `busy` says that there may be another."""
         self.busy = False
-        for _ in range(_FRAMES):
+        if self._write() and self._next_frame() and self._write():
+            self.busy = True
+
+    def _write(self):
+        """False where the port does not take all of the frame."""
+        if self._wire_at < self._wire_n:
+            self._wire_at += self._port.write(self._wire, self._wire_at, self._wire_n - self._wire_at)
             if self._wire_at < self._wire_n:
-                self._wire_at += self._port.write(self._wire, self._wire_at, self._wire_n - self._wire_at)
-                if self._wire_at < self._wire_n:
-                    return
-                self.frames_sent += 1
-            if self._waiting:
-                self._waiting = False
-                self._seal(self._answer, self._n)
-            elif not self._next_block():
-                return
-        self.busy = True
+                return False
+            self.frames_sent += 1
+        return True
+
+    def _next_frame(self):
+        if self._waiting:
+            self._waiting = False
+            self._seal(self._answer, self._n)
+            return True
+        return self._next_block()
 
     def _seal(self, body, n):
         codec.put16(body, n, codec.crc16(body, n))
@@ -204,6 +210,6 @@ class Link:
         self._block_sequence = (self._block_sequence + 1) & 0xFF
         codec.put32(body, 2, block)
         codec.put32(body, 6, capture.first_cycle[slot])
-        codec.words_to_bytes(body, _BLOCK_HEAD, capture.ring, slot * capture.block_words, words)
+        codec.words_to_bytes(body, _BLOCK_HEAD, capture.ring, slot * BLOCK_WORDS, words)
         self._seal(body, _BLOCK_HEAD + 4 * words)
         return True

@@ -11,6 +11,10 @@ Every motion is start + coefficient * shape(time), with shapes in 2**-28:
 The host computes the coefficients in floating point (distance, velocity and acceleration
 scale of each axis), so the board multiplies and adds. A motion says where it starts and is
 refused when the axis is not there.
+
+The model reads the same motion a fraction of a cycle later (torque_lead): drives need their
+torque earlier than whole cycles of delay can say. A move and a sine are evaluated there; at
+rest and in a stop the model reads the command itself.
 """
 
 from array import array
@@ -19,7 +23,7 @@ import micropython
 
 from idmwire.sine import SINE
 from motionboard.fixed import SH, scale, sincos
-from motionboard.shapes import advance, hermite, quintic
+from motionboard.shapes import advance, complement, hermite, lead_phase, quintic
 
 HOLD = 0
 MOVE = 1
@@ -202,6 +206,7 @@ class Motion:
         self._shift = array("i", [28] * n)
         self._before = array("i", [0] * n)
         self._gain = array("i", [0] * n)
+        self._phase_ahead = array("i", [0] * n)
         self._ds = 0
         self._rest = 0
 
@@ -264,6 +269,7 @@ class Motion:
         self.pending = HOLD
         _copy_words(axes.position_command, axes.position_feedback, axes.n)
         self._rest_all()
+        self._not_ahead()
 
     def step(self, cycle):
         """The setpoint of this cycle."""
@@ -283,24 +289,38 @@ class Motion:
         else:
             self._path_step()
         _latch_direction(axes.direction, axes.velocity_command, n, SH)
+        _latch_direction(axes.direction_ahead, axes.velocity_ahead, n, SH)
 
     def _path_step(self):
         axes = self.axes
         n = axes.n
+        lead = self.settings.torque_lead[0]
         if self.kind == MOVE:
-            quintic(self._s(), self._f0, self._f1, self._f2, n)
+            s = self._s()
+            quintic(s, self._f0, self._f1, self._f2, n)
         else:
+            s = 0
             sincos(self._f1, self._f2, self._phase, SINE, n, SH)
-            advance(self._phase, self.phase_step, self._f0, self._f2, n)
-        scale(axes.position_command, self._f0, self.distance, self._shift, n, SH)
-        _add(axes.position_command, self.start, n)
-        scale(axes.velocity_command, self._f1, self.velocity, self._shift, n, SH)
-        scale(axes.acceleration_command, self._f2, self.acceleration, self._shift, n, SH)
+            lead_phase(self._phase_ahead, self._phase, self.phase_step, lead, n, SH)
+            complement(self._f0, self._f2, n)
+            advance(self._phase, self.phase_step, n)
+        self._place(axes.position_command, axes.velocity_command, axes.acceleration_command)
+        if lead == 0:
+            self._not_ahead()
+        else:
+            if self.kind == MOVE:
+                s += (self._ds >> 15) * lead + ((self._ds & 0x7FFF) * lead >> 15)
+                quintic(s if s < 0x3FFFFFFF else 0x3FFFFFFF, self._f0, self._f1, self._f2, n)
+            else:
+                sincos(self._f1, self._f2, self._phase_ahead, SINE, n, SH)
+                complement(self._f0, self._f2, n)
+            self._place(axes.position_ahead, axes.velocity_ahead, axes.acceleration_ahead)
         if self.k < self.cycles:
             self.k += 1
         elif self.kind == MOVE:
             self.kind = HOLD
             self._rest_all()
+            self._not_ahead()
         else:
             self.stop()
 
@@ -322,6 +342,22 @@ class Motion:
         if self.k >= self.cycles:
             self.kind = HOLD
             self._rest_all()
+        self._not_ahead()
+
+    def _place(self, position, velocity, acceleration):
+        """start + coefficient * shape for the shapes that stand in f0, f1, f2."""
+        n = self.axes.n
+        scale(position, self._f0, self.distance, self._shift, n, SH)
+        _add(position, self.start, n)
+        scale(velocity, self._f1, self.velocity, self._shift, n, SH)
+        scale(acceleration, self._f2, self.acceleration, self._shift, n, SH)
+
+    def _not_ahead(self):
+        axes = self.axes
+        n = axes.n
+        _copy_words(axes.position_ahead, axes.position_command, n)
+        _copy_words(axes.velocity_ahead, axes.velocity_command, n)
+        _copy_words(axes.acceleration_ahead, axes.acceleration_command, n)
 
     def _set_duration(self, cycles):
         self.cycles = cycles

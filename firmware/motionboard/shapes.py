@@ -40,12 +40,31 @@ def quintic(s: int, f0: ptr32, f1: ptr32, f2: ptr32, n: int):
 
 
 @micropython.viper
-def advance(phase: ptr32, step: ptr32, f0: ptr32, f2: ptr32, n: int):
-    """f0 = 1 - cos for the phases just evaluated; then the phases of the next cycle (they wrap)."""
+def advance(phase: ptr32, step: ptr32, n: int):
+    """The phases of the next cycle (they wrap)."""
+    i = 0
+    while i < n:
+        phase[i] = phase[i] + step[i]
+        i += 1
+
+
+@micropython.viper
+def complement(f0: ptr32, f2: ptr32, n: int):
+    """f0 = 1 - cos."""
     i = 0
     while i < n:
         f0[i] = 0x10000000 - f2[i]
-        phase[i] = phase[i] + step[i]
+        i += 1
+
+
+# lead in 2**-15 of a cycle, at most 2**15; |step| < 2**30.
+@micropython.viper
+def lead_phase(ahead: ptr32, phase: ptr32, step: ptr32, lead: int, n: int, sh: int):
+    """The phases a fraction of a cycle later."""
+    i = 0
+    while i < n:
+        d = (step[i] << sh) >> sh
+        ahead[i] = phase[i] + (d >> 15) * lead + (((d & 0x7FFF) * lead) >> 15)
         i += 1
 
 

@@ -215,3 +215,35 @@ def test_holding_here_takes_the_measured_position():
     driver.step()
     assert (driver.q[0][-1], driver.v[0][-1], driver.a[0][-1]) == (-99, 0, 0)
     assert not driver.motion.moving
+
+
+def test_the_model_reads_a_fraction_of_a_cycle_ahead():
+    # What is read ahead is the motion itself, later: to rounding, and to 4 in 2**-28 of the shapes.
+    lead = 0.375
+    for sine in (False, True):
+        driver = Driver((1000,), torque_lead=round(lead * 2**15))
+        distance, cycles = 2**22, 400
+        assert (driver.sine([distance], [2.5], cycles) if sine else driver.move([distance], cycles)) is None
+        for k in range(cycles - 1):
+            driver.step()
+            s = (k + lead) / cycles
+            angle = TURN * 2.5 * CYCLE_S * (k + lead)
+            shape = 1 - math.cos(angle) if sine else s**3 * (10 - 15 * s + 6 * s * s)
+            assert abs(driver.axes.position_ahead[0] - 1000 - distance * shape) < 2, (sine, k)
+            slope = math.sin(angle) * TURN * 2.5 if sine else 30 * (s * (1 - s)) ** 2 / (cycles * CYCLE_S)
+            off = driver.axes.velocity_ahead[0] * VELOCITY - distance * POSITION * slope
+            assert abs(off) < 1e-6 * abs(distance * POSITION) * 20 + 2 * VELOCITY, (sine, k, off)
+        assert driver.axes.direction_ahead[0] == 1 or sine
+
+
+def test_at_rest_and_in_a_stop_the_model_reads_the_command():
+    driver = Driver((5,), torque_lead=2**14)
+    assert driver.axes.position_ahead[0] == 5
+    assert driver.sine([2**22], [1.0], 1000) is None
+    driver.step(200)
+    driver.motion.stop()
+    while driver.motion.moving:
+        driver.step()
+        assert driver.axes.position_ahead[0] == driver.axes.position_command[0]
+        assert driver.axes.velocity_ahead[0] == driver.axes.velocity_command[0]
+    assert driver.axes.velocity_ahead[0] == 0

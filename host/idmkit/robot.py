@@ -43,6 +43,8 @@ class Robot:
     """A robot file, read and checked. `rig` is the table from which the virtual plant is built, unread.
 
     `machine` is the model of a robot with one model for all its axes, None where each axis has its own.
+    `torque_lead_cycles` in [0, 1]: how far ahead of the command the board evaluates the model, beside the whole
+    cycles of AdditiveTorqueDelay.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Robot:
     rig: dict[str, Any]
     file: Path
     machine: Machine | None = None
+    torque_lead_cycles: float = 0.0
 
     @property
     def bus_load(self) -> float:
@@ -86,6 +89,7 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     description = root.text("description", default="")
     gravity = root.number("gravity", default=STANDARD_GRAVITY, minimum=0, maximum=30)
     cycle_time_s = root.integer("cycle_time_us", minimum=100, maximum=20_000) * 1e-6
+    torque_lead_cycles = root.number("torque_lead_cycles", default=0.0, minimum=0, maximum=1)
     model = root.table("model")
     model_kind = model.text("kind", choices=MODEL_KINDS)
     bus = _read_bus(root)
@@ -99,7 +103,7 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     model.finish()
     rig = root.raw("rig")
     root.finish()
-    robot = Robot(name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path, machine)
+    robot = Robot(name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path, machine, torque_lead_cycles)
     _check_together(robot, root)
     return robot
 

@@ -24,8 +24,8 @@ from idmwire import properties, scales
 from idmwire.image import unpack
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "tests" / "golden"
-SMALLEST, LARGEST = 2.0**-17, 2.0**15
-"""What a mantissa of 28 to 30 bits over 2^15..2^45 can express."""
+SMALLEST, LARGEST = 2.0**-17, 2.0**29
+"""What a mantissa of 28 to 30 bits over 2^1..2^45 can express."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ def test_a_multiplier_is_exact_to_29_bits(factor: float, sign: int) -> None:
         # Rounding up to 2^30 halves the mantissa, which at the upper end has nowhere to go.
         assert factor > LARGEST * (1 - 2.0**-30)
         return
-    assert 15 <= shift <= 45
+    assert 1 <= shift <= 45
     assert 2**28 <= abs(mantissa) < 2**30
     # As large as possible: one bit more would not fit, or the shift is at its end.
     assert abs(mantissa) >= 2**29 or shift == 45
@@ -67,7 +67,7 @@ def test_multipliers_one_can_see(factor: float, expected: tuple[int, int]) -> No
 
 @pytest.mark.parametrize(
     ("factor", "text"),
-    [(LARGEST, "above the board's 32768"), (-1e9, "above"), (SMALLEST / 2, "below the board's 7.6"), (math.inf, "no")],
+    [(LARGEST, "above the board's 5.36871e"), (-1e9, "above"), (SMALLEST / 2, "below the board's 7.6"), (math.inf, "no")],
 )
 def test_a_factor_beyond_the_shifts_is_refused(factor: float, text: str) -> None:
     with pytest.raises(ValueError, match=text):
@@ -225,12 +225,12 @@ def guards_with(axis: Axis, **changes: object) -> object:
          r"axes\[0\].guards.torque_error_max: torque of 32768 is outside"),
         (lambda r: with_axis(r, guards_or_none=guards_with(r.axes[0], torque_error_duration_cycles=5000)),
          "torque_error_duration would be 5000 on the board, which takes 1 to 1000"),
-        (lambda r: with_drive(r, rated_torque=1e-5, gear_ratio=0.01),
+        (lambda r: with_drive(r, rated_torque=1e-10, gear_ratio=0.01),
          "conversion 'offset' cannot be set: .* above .*; check rated_torque"),
-        (lambda r: with_drive(r, rated_torque=100.0), "conversion 'feedback' cannot be set: .* above"),
+        (lambda r: with_drive(r, rated_torque=1e6), "conversion 'offset' cannot be set: .* below"),
         (lambda r: with_drive(r, encoder_counts_per_turn=4, gear_ratio=0.5),
          "conversion 'counts' cannot be set: .* below .*; check encoder_counts_per_turn"),
-        (lambda r: with_drive(r, rated_torque=1e-6, gear_ratio=1e7), "'counts' cannot be set: .* above"),
+        (lambda r: with_drive(r, rated_torque=1e-10, gear_ratio=1e12), "'counts' cannot be set: .* above"),
     ],
 )  # fmt: skip
 def test_what_the_board_cannot_hold_names_file_and_field(change, text: str) -> None:

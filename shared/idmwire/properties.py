@@ -18,6 +18,7 @@ PROPERTIES = (
     (2, "additive_torque_delay", "AdditiveTorqueDelay", AXIS, "cycles", 0, 16, 3, "disarmed", "cycles from the model's torque to the drive"),
     (3, "torque_threshold", "TorqueThreshold", AXIS, "torque", 0, _TORQUE_MAX, _TORQUE_MAX, "write", "limit of the model's torque, a fault when exceeded"),
     (4, "feedforward_ramp", "", BOARD, "cycles", 1, 4096, 100, "disarmed", "cycles in which the feed-forward comes and goes"),
+    (5, "torque_lead", "", BOARD, "ratio", 0, 32768, 0, "disarmed", "part of a cycle that the model looks ahead of the command"),
     # Torque error and collision
     (10, "torque_error_enable", "TorqueErrorEnable", AXIS, "count", 0, 1, 0, "write", "1 watches the torque error"),
     (11, "torque_error_max", "TorqueErrorMax", AXIS, "torque", 0, _TORQUE_MAX, _TORQUE_MAX, "write", "collision above this"),
@@ -35,17 +36,17 @@ PROPERTIES = (
     # Drive: counts = position * mantissa / 2^shift and so on; the host computes them from the robot file
     (40, "node_id", "", AXIS, "count", 0, 127, 0, "disarmed", "CANopen node"),
     (41, "counts_mantissa", "", AXIS, "count", -_TORQUE_MAX, _TORQUE_MAX, 0, "disarmed", "drive counts = position * mantissa / 2^shift"),
-    (42, "counts_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
+    (42, "counts_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
     (43, "position_mantissa", "", AXIS, "count", -_TORQUE_MAX, _TORQUE_MAX, 0, "disarmed", "position = drive counts * mantissa / 2^shift"),
-    (44, "position_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
+    (44, "position_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
     (45, "offset_mantissa", "TorqueFactor", AXIS, "count", -_TORQUE_MAX, _TORQUE_MAX, 0, "disarmed", "60B2 = torque * mantissa / 2^shift"),
-    (46, "offset_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
+    (46, "offset_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
     (47, "feedback_mantissa", "", AXIS, "count", -_TORQUE_MAX, _TORQUE_MAX, 0, "disarmed", "torque = 6078 * mantissa / 2^shift"),
-    (48, "feedback_shift", "", AXIS, "count", 15, 45, 15, "disarmed", ""),
+    (48, "feedback_shift", "", AXIS, "count", 1, 45, 15, "disarmed", ""),
     (49, "step_mantissa", "", AXIS, "count", 0, _TORQUE_MAX, 0, "disarmed", "position a cycle = velocity * mantissa / 2^shift"),
-    (50, "step_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
+    (50, "step_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
     (51, "rate_mantissa", "", AXIS, "count", 0, _TORQUE_MAX, 0, "disarmed", "acceleration = change of velocity in a cycle * mantissa / 2^shift"),
-    (52, "rate_shift", "", AXIS, "count", 15, 45, 30, "disarmed", ""),
+    (52, "rate_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
 )
 
 NUMBERS = {prop[1]: prop[0] for prop in PROPERTIES}

@@ -20,7 +20,7 @@ from idmwire.image import ParameterImage
 
 MANTISSA_LIMIT = 2**30
 NAME_BYTES = 16
-SHIFT_MIN, SHIFT_MAX = 15, 45
+SHIFT_MIN, SHIFT_MAX = 1, 45
 MANTISSA_LEAST = 2**28
 """A smaller mantissa, rounded to a whole number, could be off by more than 2^-29."""
 
@@ -55,7 +55,7 @@ class CompiledModel(Protocol):
 def multiplier(factor: float) -> tuple[int, int]:
     """(mantissa, shift) with mantissa / 2^shift = `factor` to a relative 2^-29; (0, SHIFT_MAX) for 0.
 
-    The mantissa is as large as possible below 2^30 and the shift lies in 15..45, which the board's wide
+    The mantissa is as large as possible below 2^30 and the shift lies in 1..45, which the board's wide
     multiplication wants; raises ValueError for a factor that does not fit.
     """
     if factor == 0:
@@ -196,6 +196,7 @@ def parameter_image(
     for index in range(len(robot.axes)):
         for name, number in axis_settings(robot, index, with_model=program is not None).items():
             table[places[name] + index] = number
+    table[places["torque_lead"]] = units.counts(robot.torque_lead_cycles, "ratio", revolute=True)
     mantissas: tuple[int, ...] = ()
     engineering: tuple[float, ...] = ()
     if program is not None:
