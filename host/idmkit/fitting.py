@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from idmkit.dynamics.graph import Graph
 from idmkit.errors import IdentificationError
 from idmkit.finding import Finding
-from idmkit.identify import Estimate, Observations, equations_of, fit_least_squares, observe
+from idmkit.identify import Estimate, LinearModel, Observations, equations_of, fit_least_squares, observe
 from idmkit.records import AxisLimits, CleanRecord, Record, clean
 from idmkit.records.plausibility import check_velocity
 from idmkit.robot import Axis, Robot
 from idmkit.robot_graph import model_name, robot_graph
-from idmkit.unknowns import results, unknowns_of
+from idmkit.unknowns import Unknowns, results, unknowns_of
 from idmkit.verdict import AxisFacts, AxisResult, ParameterResult, Result, TorqueErrors, judge, torque_errors
 
 
@@ -23,7 +24,12 @@ class Fit:
     result: Result
     observations: Observations
     estimate: Estimate
-    revolute: tuple[bool, ...]
+    unknowns: Unknowns
+
+    @property
+    def revolute(self) -> tuple[bool, ...]:
+        """Kinds of the axes."""
+        return self.unknowns.graph.revolute
 
 
 def fit_record(
@@ -32,44 +38,98 @@ def fit_record(
     *,
     model: int | None = None,
     cutoff_hz: float | None = None,
+    speeds: tuple[float, float] | None = None,
     noticed: Sequence[Finding] = (),
 ) -> Fit:
     """Identifies the axes of `robot` from `record` by least squares and judges the result.
 
     `model` replaces the dynamic model number of every axis or of the machine, `cutoff_hz` the robot file's cutoff
-    (Hz); `noticed` are findings from before, such as those of an import. Raises RecordError for a record that cannot
-    be used and IdentificationError for one that says too little; what is merely doubtful is in the verdict.
+    (Hz). `speeds` are a velocity threshold and a ceiling for every axis, in parts of its velocity_max, instead of the
+    robot file's. `noticed` are findings from before, such as those of an import. Raises RecordError for a record that
+    cannot be used and IdentificationError for one that says too little; what is merely doubtful is in the verdict.
     """
-    names = [axis.name for axis in robot.axes]
-    unknowns = unknowns_of(robot, robot_graph(robot, model=model))
-    cutoff = _cutoff(robot) if cutoff_hz is None else cutoff_hz
-    cleaned = clean(record, {axis.name: _limits(axis) for axis in robot.axes})
-    runs = [axis.identification_or_none for axis in robot.axes]
-    thresholds = [None if run is None else run.velocity_threshold for run in runs]
-    ceilings = [None if run is None else run.velocity_ceiling for run in runs]
-    observations = observe(cleaned, names, unknowns.regressor, cutoff, thresholds, ceilings)
-    estimate = fit_least_squares(equations_of(observations))
-    errors = torque_errors(observations, estimate)
-    identified = {
-        name: (float(value), float(std))
-        for name, value, std in zip(estimate.names, estimate.values, estimate.std, strict=True)
-    }
-    parameters, derived = results(unknowns, identified, robot)
-    everything = [*noticed, *cleaned.findings, *_velocity_findings(cleaned, observations), *derived]
-    verdict = judge(observations, estimate, errors, [_facts(axis) for axis in robot.axes], everything)
-    result = Result(
-        robot=robot.name,
-        model=model_name(robot, model=model),
-        estimator=estimate.estimator,
-        samples=observations.rows,
-        sample_rate_hz=observations.sample_rate_hz,
-        cutoff_hz=cutoff,
-        gravity=robot.gravity,
-        parameters=parameters,
-        axes=tuple(_axis_results(parameters, observations, errors)),
-        verdict=verdict,
+    prepared = prepare(record, robot, model, cutoff_hz, speeds)
+    unknowns = unknowns_of(robot, prepared.graph)
+    observations = prepared.observe(unknowns.regressor)
+    return prepared.judged(unknowns, observations, fit_least_squares(equations_of(observations)), noticed)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A clean record and how it is to be looked at; made by `prepare`."""
+
+    robot: Robot
+    cleaned: CleanRecord
+    model: int | None
+    cutoff_hz: float
+    thresholds: tuple[float | None, ...]
+    ceilings: tuple[float | None, ...]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of all parameters."""
+        return robot_graph(self.robot, model=self.model)
+
+    def observe(self, regressor: LinearModel) -> Observations:
+        """The record through the eyes of a model."""
+        names = [axis.name for axis in self.robot.axes]
+        return observe(self.cleaned, names, regressor, self.cutoff_hz, self.thresholds, self.ceilings)
+
+    def judged(
+        self, unknowns: Unknowns, observations: Observations, estimate: Estimate, noticed: Sequence[Finding]
+    ) -> Fit:
+        """The estimate with everything that there is to say about it."""
+        robot = self.robot
+        errors = torque_errors(observations, estimate)
+        identified = {
+            name: (float(value), float(std))
+            for name, value, std in zip(estimate.names, estimate.values, estimate.std, strict=True)
+        }
+        parameters, derived = results(unknowns, identified, robot)
+        everything = [*noticed, *self.cleaned.findings, *_velocity_findings(self.cleaned, observations), *derived]
+        verdict = judge(observations, estimate, errors, [_facts(axis) for axis in robot.axes], everything)
+        result = Result(
+            robot=robot.name,
+            model=model_name(robot, model=self.model),
+            estimator=estimate.estimator,
+            samples=observations.rows,
+            sample_rate_hz=observations.sample_rate_hz,
+            cutoff_hz=self.cutoff_hz,
+            gravity=robot.gravity,
+            parameters=parameters,
+            axes=tuple(_axis_results(parameters, observations, errors)),
+            verdict=verdict,
+        )
+        return Fit(result, observations, estimate, unknowns)
+
+
+def prepare(
+    record: Record,
+    robot: Robot,
+    model: int | None,
+    cutoff_hz: float | None,
+    speeds: tuple[float, float] | None,
+) -> Prepared:
+    """Cleans a record; arguments as in `fit_record`."""
+    window: list[tuple[float | None, float | None]]
+    if speeds is not None:
+        low, high = speeds
+        if not 0 <= low < high:
+            raise IdentificationError(
+                f"speeds from {low:g} to {high:g} of velocity_max leave no sample; give the lower share first"
+            )
+        window = [(low * axis.velocity_max, high * axis.velocity_max) for axis in robot.axes]
+    else:
+        runs = [axis.identification_or_none for axis in robot.axes]
+        window = [(None, None) if run is None else (run.velocity_threshold, run.velocity_ceiling) for run in runs]
+    return Prepared(
+        robot=robot,
+        cleaned=clean(record, {axis.name: _limits(axis) for axis in robot.axes}),
+        model=model,
+        cutoff_hz=_cutoff(robot) if cutoff_hz is None else cutoff_hz,
+        thresholds=tuple(low for low, _ in window),
+        ceilings=tuple(high for _, high in window),
     )
-    return Fit(result, observations, estimate, unknowns.graph.revolute)
 
 
 def _cutoff(robot: Robot) -> float:

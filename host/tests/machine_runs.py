@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from idmkit.dynamics.chain import INERTIAL_NAMES, Inertial
 from idmkit.records import Channel, Record
 from idmkit.rig.machine_plant import build_plant
 from idmkit.rig.servo import Servo
@@ -102,8 +105,8 @@ def measured(motion: Motion, seed: int, noise: float = 1.0) -> Record:
     return Record(1 / motion.robot.cycle_time_s, tuple(channels))
 
 
-SECONDS = {"two_link": 8.0, "scara": 10.0, "delta": 6.0, "puma": 20.0}
-"""Half of what the robot files have, for tests."""
+SECONDS = {"crank": 6.0, "slide": 5.0, "two_link": 8.0, "scara": 10.0, "delta": 6.0, "puma": 16.0}
+"""Less than the machines' robot files have, for tests."""
 
 
 @cache
@@ -111,3 +114,41 @@ def identification_run(name: str) -> Motion:
     """The beginning of the identification run of a ready robot."""
     robot = load_robot(name)
     return run(robot, sines(robot), SECONDS[name])
+
+
+def loaded(name: str) -> tuple[Robot, dict[str, float]]:
+    """A ready robot with a payload that is part of its last body, and the payload's parameters."""
+    robot = load_robot(name)
+    rig = copy.deepcopy(robot.rig)
+    if name == "delta":
+        rig["platform"]["mass"] += 0.6
+        return replace(robot, rig=rig), {"payload_mass": 0.6}
+    if name in ("crank", "slide"):
+        return _loaded_axis(robot, rig)
+    last = rig["bodies"][-1]
+    place, mass, moments = {
+        "scara": ((0.0, 0.0, -0.15), 1.5, (0.004, 0.004, 0.006)),
+        "two_link": ((0.3, 0.0, 0.0), 0.8, (0.001, 0.002, 0.002)),
+        "puma": ((0.0, 0.0, 0.16), 2.0, (0.012, 0.015, 0.009)),
+    }[name]
+    body = Inertial.from_centre(mass, place, np.diag(moments))
+    both = body + Inertial.from_centre(last["mass"], last["centre"], np.diag(last["moments"]))
+    last.update(mass=both.mass, centre=both.centre.tolist(), moments=np.diag(both.inertia_about_centre).tolist())
+    carried = {"payload_mass": mass, "payload_inertia": moments[2]}
+    if name == "puma":
+        carried = {f"payload_{key}": float(x) for key, x in zip(INERTIAL_NAMES, body.parameters, strict=True)}
+    return replace(robot, rig=rig), carried
+
+
+def _loaded_axis(robot: Robot, rig: dict[str, Any]) -> tuple[Robot, dict[str, float]]:
+    axis, own, mass = robot.axes[0], rig["axes"][0], 0.9
+    if axis.revolute:
+        # Both on one line from the axis: masses and first moments add, inertias about the axis too.
+        arm, inertia = axis.geometry["crank_length"], 0.002
+        total = own["link_mass"] + mass
+        centre = (own["link_mass"] * own["centre_distance"] + mass * arm) / total
+        about = own["link_inertia"] + own["link_mass"] * own["centre_distance"] ** 2 + inertia + mass * arm**2
+        own.update(link_mass=total, centre_distance=centre, link_inertia=about - total * centre**2)
+        return replace(robot, rig=rig), {f"{axis.name}.payload_mass": mass, f"{axis.name}.payload_inertia": inertia}
+    own["link_mass"] += mass
+    return replace(robot, rig=rig), {f"{axis.name}.payload_mass": mass}

@@ -9,6 +9,7 @@ from idmkit.cli.printing import print_result
 from idmkit.errors import RecordError
 from idmkit.finding import Finding
 from idmkit.fitting import fit_record
+from idmkit.payload import fit_payload
 from idmkit.records import Record, import_tables, load_mapping, load_record
 from idmkit.robot import load_robot
 
@@ -22,6 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robot", required=True, help="robot file, or the name of a ready robot")
     parser.add_argument("--mapping", type=Path, help="mapping file that says what the columns of a table mean")
     parser.add_argument("--model", type=int, metavar="N", help="dynamic model number instead of the robot file's")
+    parser.add_argument(
+        "--speeds",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="use samples in which axes move between these parts of their velocity_max (for slow, semi-static models)",
+    )
+    parser.add_argument(
+        "--unloaded",
+        type=Path,
+        metavar="RECORD",
+        help="identify the payload: RECORD was made without it and gives the parameters of links and friction",
+    )
     parser.add_argument("--cutoff", type=float, metavar="HZ", help="low-pass cutoff instead of the robot file's")
     parser.add_argument("--json", type=Path, metavar="OUT", help="store the result as JSON")
     parser.add_argument("--figure", type=Path, metavar="OUT.png", help="draw measured torque, model and error")
@@ -31,7 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Fits, prints, stores; returns 0, or 3 where the verdict refuses the result."""
     robot = load_robot(arguments.robot)
     record, noticed = read_record(arguments.record, arguments.mapping)
-    fit = fit_record(record, robot, model=arguments.model, cutoff_hz=arguments.cutoff, noticed=noticed)
+    speeds = None if arguments.speeds is None else (arguments.speeds[0], arguments.speeds[1])
+    if arguments.unloaded is None:
+        fit = fit_record(
+            record, robot, model=arguments.model, cutoff_hz=arguments.cutoff, speeds=speeds, noticed=noticed
+        )
+    else:
+        unloaded, _ = read_record([arguments.unloaded], arguments.mapping)
+        fit = fit_payload(
+            record, unloaded, robot, model=arguments.model, cutoff_hz=arguments.cutoff, speeds=speeds, noticed=noticed
+        )
     print_result(fit.result)
     if arguments.json is not None:
         fit.result.save(arguments.json)
