@@ -58,7 +58,7 @@ class Board:
         self.bus.drives[0].counts = 100 * COUNTS_PER_TURN
         self.lock = Lock()
         self.host = Host(self.link, None, 1)
-        self.left = False
+        self.done = False
         self.connected = False
         self.armed_cycles = 0
         self.script = script(self)
@@ -75,9 +75,6 @@ class Board:
             except Exception as error:
                 raise Abort(error)
         self.lock.take()
-
-    def leave(self):
-        self.left = True
 
     # Steps of a script: each `yield` lets the board go on
 
@@ -154,6 +151,7 @@ def script(board):
     yield from board.ask("disarm")
     yield from board.until("disarmed")
     board.lock.armed = False
+    board.done = True
     yield from board.ask("enter_repl")
 
 
@@ -365,6 +363,6 @@ def test_nothing_allocates_while_armed():
     board = Board.last
     board.lock.release()
     assert not failures, "the firmware met an error, see above"
-    assert board.left
+    assert board.done
     assert board.armed_cycles >= CYCLES
     print("armed cycles with the heap locked:", board.armed_cycles)

@@ -1,10 +1,10 @@
 # Capture: which samples, in which blocks, and what becomes of blocks that nobody takes.
 
 from bench import Bench
-from support import raises
+from support import raises, words
 
 from motionboard.axis import Axes
-from motionboard.capture import BLOCK_BYTES, Capture
+from motionboard.capture import BLOCK_BYTES, BLOCK_WORDS, Capture
 
 MASK = 2**30 - 1
 
@@ -14,7 +14,7 @@ class Run:
 
     def __init__(self, pairs=((0, 0), (4, 1)), blocks=4, n=2):
         self.axes = Axes(n)
-        self.capture = Capture(self.axes, blocks)
+        self.capture = Capture(self.axes, words([0] * (blocks * BLOCK_WORDS)))
         self.pairs = pairs
         self.cycle = 0
         for index, (channel, axis) in enumerate(pairs):
@@ -37,7 +37,7 @@ class Run:
         # First cycle and samples, one tuple each.
         capture = self.capture
         slot = number % capture.blocks
-        at, width = slot * capture.block_words, len(self.pairs)
+        at, width = slot * BLOCK_WORDS, len(self.pairs)
         values = list(capture.ring[at : at + capture.words[slot]])
         return capture.first_cycle[slot], [tuple(values[i : i + width]) for i in range(0, len(values), width)]
 
@@ -239,7 +239,7 @@ def test_a_block_that_is_gone_is_not_sent_as_another():
             bench.controller.drives.poll()
             bench.controller.cycle()
     assert bench.refusal("capture_again", block=0) == "gone"
-    for _ in range(4):
+    for _ in range(ring + 1):
         bench.idle()
         bench.host.listen()
     assert numbers(bench) == list(range(1, ring + 1))

@@ -23,6 +23,8 @@ def test_an_axis_beyond_the_range_of_positions_is_not_switched_on():
         bench.ask("arm")
         bench.cycle(10)
         assert (bench.state, bench.fault) == ("stopped_by_fault", "position_limit")
+        fault = bench.ask("read_fault", index=0)
+        assert fault["value"] == bench.controller.axes.position_feedback[0]
         assert bench.drives[0].state == 0x40
         assert bench.drives[0].control == OFF
         bench.ask("clear_fault")

@@ -173,3 +173,21 @@ def test_an_error_of_the_firmware_switches_off_and_is_latched():
     fresh = Bench(ready=False)
     fresh.controller.fail()
     assert fresh.fault == "program_error"
+
+
+def test_a_collision_during_a_stop_is_not_hidden_by_what_made_the_stop():
+    bench = moving_bench(
+        torque_threshold=1000, dynamic_model=0, position_error_max=3000, stop_acceleration=1 << 14)
+
+    def step():
+        bench.controller.axes.torque_model[0] = 1001
+
+    bench.controller.dynamics.step = step
+    bench.cycle(5)
+    assert bench.fault == "torque_threshold"
+    assert bench.moving
+    bench.drives[0].step = lambda: None
+    bench.cycle(30)
+    assert bench.fault == "position_error"
+    assert bench.drives[0].control == QUICK_STOP
+    assert bench.history() == ["position_error", "torque_threshold"]

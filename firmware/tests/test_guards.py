@@ -13,9 +13,17 @@ def make_guards(n=1, **changes):
     return axes, settings, Guards(axes, settings)
 
 
+def all_tripped(guards):
+    bits = guards.check()
+    return [
+        (FAULT_NAMES[event[0]], event[1], event[2], event[3])
+        for guard, event in enumerate(guards.events) if bits & 1 << guard]
+
+
 def tripped(guards):
-    number = guards.check()
-    return (FAULT_NAMES[number], guards.event[1], guards.event[2], guards.event[3]) if number else None
+    found = all_tripped(guards)
+    assert len(found) < 2, found
+    return found[0] if found else None
 
 
 def test_the_torque_threshold_trips_beyond_its_value_on_either_side():
@@ -177,6 +185,25 @@ def test_a_collision_lasts_its_cycles_in_a_row():
     settings.torque_error_enable[1] = 1
     settings.dynamic_model[1] = 0
     assert tripped(guards) is None
+
+
+def test_no_guard_hides_another():
+    axes, _, guards = make_guards(
+        2, dynamic_model=1, torque_error_enable=1, torque_threshold=10, torque_error_max=20, position_error_max=30,
+        position_max=40, torque_error_duration=2)
+    axes.torque_model[0], axes.torque_error[1], axes.position_error[0], axes.position_command[1] = 11, -21, 31, 41
+    others = [("torque_threshold", 0, 11, 10), ("position_error", 0, 31, 30), ("position_limit", 1, 41, 40)]
+    assert all_tripped(guards) == others
+    assert all_tripped(guards) == others[:1] + [("collision", 1, -21, 20)] + others[1:]
+
+
+def test_a_drive_that_takes_over_the_weight_is_no_collision():
+    axes, _, guards = make_guards(
+        1, dynamic_model=1, torque_error_enable=1, torque_error_max=20, torque_error_duration=3, feedforward_ramp=50)
+    guards.restart()
+    axes.torque_error[0] = 21
+    assert [tripped(guards) for _ in range(52)] == [None] * 52
+    assert tripped(guards) == ("collision", 0, 21, 20)
 
 
 def test_a_restart_forgets_the_past():
