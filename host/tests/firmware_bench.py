@@ -117,12 +117,12 @@ class Session:
 
 
 def model_values(program: Program, **changes: float) -> dict[str, float]:
-    """SI values of all parameters of a one-axis program, 0 where none is named."""
+    """SI values of all parameters, those of the crank for whatever has them, 0 where none is known."""
     known = {**MODEL, **changes}
     return {parameter.key: known.get(parameter.key.split(".")[1], 0.0) for parameter in program.parameters}
 
 
-def crank_image(robot: Robot, program: Program, **changes: float) -> ParameterImage:
+def model_image(robot: Robot, program: Program, **changes: float) -> ParameterImage:
     return parameter_image(robot, program, model_values(program, **changes))
 
 
@@ -131,14 +131,14 @@ def session(
     words: int,
     folder: Path,
     *,
-    robot: str = "crank",
+    robot: str | Robot = "crank",
     with_model: bool = True,
     write: bool = True,
     port: Callable[[Port], Any] = lambda port: port,
     **options: Any,
 ) -> Iterator[Session]:
     """The firmware of this checkout on a rig in `folder`, greeted and, with `write`, with its settings stored."""
-    described = load_robot(robot)
+    described = load_robot(robot) if isinstance(robot, str) else robot
     program = compile_robot(described)
     source = emit_viper(program) if with_model else None
     joints = [axis.joint for axis in described.axes]
@@ -147,6 +147,6 @@ def session(
         with closing(connection), Board(connection, joints) as board:
             assert board.hello.word_bits == words
             if write:
-                image = crank_image(described, program) if with_model else parameter_image(described)
+                image = model_image(described, program) if with_model else parameter_image(described)
                 images.write_image(board, image)
             yield Session(rig, described, board)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from firmware_bench import CorruptingPort, session
 from test_firmware_on_micropython import WORDS
+from test_rig import two_axes
 
 from idmkit.link import motion
 from idmkit.link.capture import CaptureResult, start_capture
@@ -132,3 +134,50 @@ def test_both_word_sizes_give_the_same_bits(tmp_path: Path) -> None:
             bench.go(1500)
             runs.append(capture.finish().data)
     assert np.array_equal(runs[0], runs[1])
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_several_axes_move_together_and_stop_together(words: int, tmp_path: Path) -> None:
+    columns = [(name, axis) for axis in (0, 1) for name in ("position_command", "position_error", "velocity_command")]
+    with session(words, tmp_path, robot=two_axes(), with_model=False) as bench:
+        bench.arm()
+        capture = start_capture(bench.board, columns, samples=1200)
+        motion.move(bench.board, [0.5, -0.2], 500)
+        bench.go(520)
+        motion.sine(bench.board, [0.9, -0.1], [1.0, 2.5], 3000)
+        bench.go(400)
+        bench.rig.inject_fault(1, 0x3210)
+        bench.go(300)
+        result = capture.finish()
+        assert result.si("position_command", 0)[510] == pytest.approx(0.5, abs=1e-6)
+        assert result.si("position_command", 1)[510] == pytest.approx(-0.2, abs=1e-7)
+        for axis, described in enumerate(bench.robot.axes):
+            # Without a model the loops alone bear gravity and friction.
+            error = np.abs(result.si("position_error", axis)[:900])
+            assert error.max() < described.guards.position_error_max / 10
+            assert result.si("velocity_command", axis)[-1] == 0.0
+        status = bench.board.status()
+        assert (status.state, status.fault, status.fault_axis) == ("stopped_by_fault", "drive_fault", 1)
+        assert bench.board.clear_fault() == "drive_fault"
+        bench.arm()
+        bench.disarm()
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_on_a_clock_of_its_own(words: int, tmp_path: Path) -> None:
+    with session(words, tmp_path, clock="timer") as bench:
+        # Nobody promises that this machine keeps up: what is late is counted, and nothing else goes wrong.
+        granting = threading.Thread(target=bench.rig.advance, args=(600,), daemon=True)
+        granting.start()
+        capture = start_capture(bench.board, [("position_feedback", 0), ("torque_feedback", 0)], samples=400)
+        granting.join()
+        result = capture.finish()
+        lost = sum(gap.samples for gap in result.gaps)
+        assert len(result.data) == 400
+        assert result.counts.samples == 400 - lost
+        counts = bench.statistics()
+        assert bool(lost) == bool(counts["capture_overwritten"])
+        assert counts["cycles"] >= 600
+        assert counts["capture_holds"] == 0
+        assert np.ptp(result.column("torque_feedback")) > 0
+        assert bench.board.status().fault == ""

@@ -1,0 +1,107 @@
+# The board's own time: a cycle a period, late ones counted and not made up, over the wrap of the ticks.
+
+from bench import Bench
+
+from motionboard import clock
+
+WRAP = 2**30
+
+
+class Ticks:
+    # A microsecond counter that the test moves; `cost` passes with every look at the link.
+
+    def __init__(self, now, cost=7):
+        self.now = now
+        self.cost = cost
+        self.served = 0
+
+    def ticks_us(self):
+        return self.now % WRAP
+
+    def ticks_add(self, ticks, delta):
+        return (ticks + delta) % WRAP
+
+    def ticks_diff(self, a, b):
+        return (a - b + WRAP // 2) % WRAP - WRAP // 2
+
+    def idle(self, milliseconds):
+        assert milliseconds == 0
+        self.served += 1
+        self.now += self.cost
+
+
+class Timed:
+    def __init__(self, now=1000, period=1000, cost=7):
+        self.ticks = Ticks(now, cost)
+        self.kept, clock.time = clock.time, self.ticks
+        try:
+            self.clock = clock.TimerClock(period)
+        finally:
+            clock.time = self.kept
+
+    def wait(self):
+        clock.time = self.ticks
+        try:
+            self.clock.wait(self.ticks.idle, None)
+        finally:
+            clock.time = self.kept
+        return self.ticks.now
+
+
+def test_cycles_begin_a_period_apart_without_drift():
+    for now in (0, 1000, WRAP - 3000, WRAP - 1):
+        timed = Timed(now)
+        begun = []
+        for _ in range(200):
+            begun.append(timed.wait() - now)
+            timed.ticks.now += 300
+        for k, at in enumerate(begun):
+            assert 0 <= at - 1000 * (k + 1) < 7, k
+        assert timed.clock.overruns == 0
+        # The link is served all the time that is left.
+        assert timed.ticks.served > 200 * 90
+
+
+def test_late_cycles_are_counted_in_a_row_and_whole_periods_dropped():
+    timed = Timed(0)
+    timed.wait()
+    for row, late in ((1, 300), (2, 1700), (3, 5200)):
+        timed.ticks.now += 1000 + late
+        before = timed.ticks.now
+        served = timed.ticks.served
+        at = timed.wait()
+        assert timed.clock.late_in_a_row == row
+        # At once, but not before the link was served.
+        assert at == before + 7
+        assert timed.ticks.served == served + 1
+    assert timed.clock.overruns == 3
+    # Back in step, the phase is the old one.
+    timed.wait()
+    for _ in range(3):
+        timed.ticks.now += 100
+        at = timed.wait()
+    assert timed.clock.late_in_a_row == 0
+    assert at % 1000 < 7
+
+
+def test_a_board_that_is_always_late_still_serves_its_link():
+    timed = Timed(0)
+    for _ in range(50):
+        timed.ticks.now += 2500
+        timed.wait()
+    assert timed.ticks.served >= 50
+    assert timed.clock.overruns == 50
+    assert timed.clock.late_in_a_row == 50
+
+
+def test_late_cycles_in_a_row_are_a_fault():
+    bench = Bench()
+    bench.arm()
+    for late, fault in ((1, None), (2, None), (0, None), (3, "cycle_overrun")):
+        bench.controller.clock.late_in_a_row = late
+        bench.cycle()
+        assert bench.fault == fault
+    assert bench.refusal("move", **bench.motion_fields([1], 10)) == "needs_armed"
+    bench.controller.clock.late_in_a_row = 0
+    bench.ask("clear_fault")
+    assert bench.state == "holding"
