@@ -33,7 +33,10 @@ class ImageError(ValueError):
 
 
 class ParameterImage:
-    """The contents of an image. Property values are counts, `engineering` are SI values."""
+    """The contents of an image. Property values are counts, `engineering` are SI values.
+
+    The engineering copy is held as its bytes: a board with shorter floats must give it back unchanged.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class ParameterImage:
         values: "list[int]",
         program_hash: int = 0,
         mantissas: "tuple[int, ...]" = (),
-        engineering: "tuple[float, ...]" = (),
+        engineering: "bytes | tuple[float, ...]" = b"",
         generation: int = 0,
     ) -> None:
         self.robot = robot
@@ -52,8 +55,15 @@ class ParameterImage:
         self.values = values
         self.program_hash = program_hash
         self.mantissas = mantissas
-        self.engineering = engineering
         self.generation = generation
+        if not isinstance(engineering, bytes):
+            engineering = struct.pack("<%dd" % len(engineering), *engineering)
+        self._engineering = engineering
+
+    @property
+    def engineering(self) -> "tuple[float, ...]":
+        """The parameters in SI units, as exact as this side's floats are."""
+        return struct.unpack("<%dd" % (len(self._engineering) // 8), self._engineering)
 
     def value(self, name: str, axis: int = 0) -> int:
         """The counts of one property."""
@@ -64,8 +74,9 @@ class ParameterImage:
         if len(self.values) != properties.slots(self.n_axes)[""]:
             raise ImageError("%d property values for %d axes, the registry has %d" % (
                 len(self.values), self.n_axes, properties.slots(self.n_axes)[""]))
-        if len(self.mantissas) != len(self.engineering):
-            raise ImageError("%d mantissas but %d engineering values" % (len(self.mantissas), len(self.engineering)))
+        n_engineering = len(self._engineering) // 8
+        if len(self.mantissas) != n_engineering:
+            raise ImageError("%d mantissas but %d engineering values" % (len(self.mantissas), n_engineering))
         name = self.robot.encode()
         if len(name) > 16:
             raise ImageError("the robot name %s is longer than 16 bytes" % self.robot)
@@ -79,8 +90,7 @@ class ParameterImage:
             body += struct.pack("<i", value)
         for mantissa in self.mantissas:
             body += struct.pack("<i", mantissa)
-        for number in self.engineering:
-            body += struct.pack("<d", number)
+        body += self._engineering
         return body + struct.pack("<I", crc32(body) & 0xFFFFFFFF)
 
 
@@ -122,6 +132,6 @@ def unpack(data: bytes) -> ParameterImage:
     at += 4 * n_values
     mantissas = struct.unpack_from("<%di" % n_parameters, data, at)
     at += 4 * n_parameters
-    engineering = struct.unpack_from("<%dd" % n_parameters, data, at)
+    engineering = bytes(data[at : at + 8 * n_parameters])
     return ParameterImage(
         head[7].rstrip(b"\x00").decode(), head[6], n_axes, values, head[4], mantissas, engineering, head[5])
