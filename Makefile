@@ -30,13 +30,16 @@ setup: ## the virtual environment .venv with everything, tests included
 setup-demo:
 	tools/setup rig,board
 
-.PHONY: test test-64bit test-32bit
-test: test-64bit test-32bit ## every test, on MicroPython with 64-bit and with 32-bit words
-test-64bit: setup # all but the 32-bit ones: needs no compiler
+.PHONY: test test-64bit test-32bit test-emulated
+test: test-64bit test-32bit test-emulated ## every test, on 64-bit and 32-bit MicroPython and on emulated boards
+test-64bit: setup # all but the others: needs no compiler
 	$(PYTEST)
 test-32bit: setup ## the firmware's tests on MicroPython with 32-bit words
 	tools/build_micropython unix32
 	$(PYTEST) -m words32
+test-emulated: setup ## the same firmware and bits on a Cortex-M3 (QEMU) and on the Pico's RP2040 (rp2040py)
+	tools/build_micropython mps2 rp2
+	$(PYTEST) -m emulated
 
 BENCH ?= virtual
 .PHONY: hil
@@ -50,7 +53,7 @@ types: setup ## static types (mypy --strict)
 	$(BIN)/mypy
 
 .PHONY: emulators
-emulators: ## MicroPython with 32-bit words, built from source (build/micropython-unix32)
+emulators: ## MicroPython with 32-bit words, built from source: a process, a Cortex-M3 for QEMU, a Pico
 	tools/build_micropython
 
 .PHONY: coverage

@@ -40,7 +40,6 @@ def main():
     """Serves the link and runs a cycle whenever the clock says so, until a host asks for the REPL."""
     board = pick()
     if wants_repl(board):
-        board.leave()
         return
 
     from motionboard.commands import Commands
@@ -74,7 +73,6 @@ def main():
             sys.print_exception(error, sys.stderr)
             controller.fail()
     link.serve()
-    board.leave()
 
 
 main()

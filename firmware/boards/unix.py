@@ -14,7 +14,7 @@ BOOT_WINDOW_MS = 0
 
 
 class _Port:
-    """A non-blocking byte stream: what is there is read, what fits is written. Without its other end the program ends."""
+    """A non-blocking byte stream: what is there is read, what fits is written; without its other end all ends."""
 
     def __init__(self, source, sink):
         self._source = source
@@ -70,6 +70,3 @@ class Board:
         """Waits until a port has something, at most so long. ipoll reuses its tuple: nothing allocates."""
         for _ in self._poll.ipoll(milliseconds):
             pass
-
-    def leave(self):
-        """Nothing to give back: the process ends."""

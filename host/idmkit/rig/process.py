@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import tty
+from collections.abc import Callable
 from pathlib import Path
 
 from idmkit.errors import RigError
@@ -51,26 +52,40 @@ def find_firmware() -> tuple[Path, list[Path]]:
     raise RigError(f"no firmware in {checkout / 'firmware'} nor in {installed}; install idmkit again or use a checkout")
 
 
+Command = Callable[[int], list[str]]
+
+
+def unix_process(micropython: Path, script: Path, path: list[Path], folder: Path, clock: str) -> FirmwareProcess:
+    """MicroPython's unix port with a script: the board that needs nothing but this machine."""
+    environment = {
+        "MICROPYPATH": ":".join(str(entry) for entry in [*path, folder]),
+        "IDM_BOARD": "unix",
+        "IDM_STORE": str(folder),
+        "IDM_CLOCK": clock,
+    }
+
+    return FirmwareProcess(lambda _: [str(micropython), "-X", f"heapsize={HEAP}", str(script)], environment, folder)
+
+
 class FirmwareProcess:
-    """Runs one MicroPython script. The pty outlives the process: `port` stays the same over restarts.
+    """Runs a program that is a board. The pty outlives the process: `port` stays the same over restarts.
 
     The process gets the pty's master as stdin and stdout, raw and non-blocking; the slave stays open here, so that
-    the master never sees an end of file when a host hangs up.
+    the master never sees an end of file when a host hangs up. `command` makes the command line out of the number of
+    the descriptor that carries the CAN bus.
     """
 
-    def __init__(self, micropython: Path, script: Path, path: list[Path], folder: Path, clock: str) -> None:
-        self._command = [str(micropython), "-X", f"heapsize={HEAP}", str(script)]
+    def __init__(self, command: Command, environment: dict[str, str], folder: Path) -> None:
+        self._command = command
         self._folder = folder
-        self._environment = {
-            **os.environ,
-            "MICROPYPATH": ":".join(str(entry) for entry in [*path, folder]),
-            "IDM_BOARD": "unix",
-            "IDM_STORE": str(folder),
-            "IDM_CLOCK": clock,
-        }
+        self._environment = {**os.environ, **environment}
         self._process: subprocess.Popen[bytes] | None = None
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
+        # An emulator may switch the terminal's output processing on again: let there be nothing to process.
+        settings = termios.tcgetattr(self._slave)
+        settings[1] = 0
+        termios.tcsetattr(self._slave, termios.TCSANOW, settings)
         os.set_blocking(self._master, False)
         self.port = os.ttyname(self._slave)
 
@@ -79,12 +94,13 @@ class FirmwareProcess:
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
         descriptor = theirs.fileno()
+        command = self._command(descriptor)
         # What a host wrote while the board was off is lost, as on a real port.
         termios.tcflush(self._slave, termios.TCOFLUSH)
         try:
             with theirs, (self._folder / STDERR_FILE).open("wb") as stderr:
                 self._process = subprocess.Popen(
-                    self._command,
+                    command,
                     stdin=self._master,
                     stdout=self._master,
                     stderr=stderr,
@@ -95,7 +111,7 @@ class FirmwareProcess:
                 )
         except OSError as problem:
             ours.close()
-            raise RigError(f"{self._command[0]} cannot be started: {problem.strerror or problem}") from problem
+            raise RigError(f"{command[0]} cannot be started: {problem.strerror or problem}") from problem
         return ours
 
     def kill(self) -> None:

@@ -15,7 +15,8 @@ from idmkit.errors import RigError
 from idmkit.rig import truth
 from idmkit.rig.cell import Cell
 from idmkit.rig.drive import OPERATION_ENABLED
-from idmkit.rig.process import DYING_S, FirmwareProcess, find_firmware, find_micropython
+from idmkit.rig.process import DYING_S, find_firmware, find_micropython, unix_process
+from idmkit.rig.qemu import MPS2, qemu_process
 from idmkit.rig.slcan import Decoder, encode_all
 from idmkit.robot import Robot
 
@@ -31,7 +32,8 @@ class Rig:
     `port` is what a host opens. `folder` holds the board's store and its stderr (a temporary one by default).
     `model_source` is a compiled model (a viper module) that the board finds as MODEL_FILE in its folder. `firmware`
     is another main script than the project's. `clock` is "sync" (the board's time are the rig's SYNC answers) or
-    "timer". Same robot, seed and host commands at the same cycles: same bits.
+    "timer". `emulator` "mps2" runs the firmware on a Cortex-M3 in QEMU instead, its file system in the file flash.bin
+    of `folder`. Same robot, seed and host commands at the same cycles: same bits.
     """
 
     def __init__(
@@ -44,11 +46,11 @@ class Rig:
         model_source: str | None = None,
         firmware: Path | None = None,
         clock: str = "sync",
+        emulator: str | None = None,
     ) -> None:
         self._robot = robot
         self._cell = Cell(robot, seed=seed)
         micropython = micropython or find_micropython()
-        script, path = (firmware.resolve(), [firmware.resolve().parent]) if firmware else find_firmware()
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if folder is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="idmkit-rig-")
@@ -57,7 +59,13 @@ class Rig:
         self.folder.mkdir(parents=True, exist_ok=True)
         if model_source is not None:
             (self.folder / MODEL_FILE).write_text(model_source)
-        self._process = FirmwareProcess(micropython, script, path, self.folder, clock)
+        if emulator is None:
+            script, path = (firmware.resolve(), [firmware.resolve().parent]) if firmware else find_firmware()
+            self._process = unix_process(micropython, script, path, self.folder, clock)
+        elif emulator == MPS2 and firmware is None and clock == "sync":
+            self._process = qemu_process(micropython, self.folder, MODEL_FILE)
+        else:
+            raise RigError(f"an emulated board is {MPS2!r}, with its own firmware and the rig's time (clock 'sync')")
         self.port = self._process.port
         self._change = threading.Condition()
         self._granted = 0

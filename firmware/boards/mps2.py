@@ -1,0 +1,97 @@
+"""The emulated board: QEMU's mps2-an385 (Cortex-M3), link on UART 0, CAN as SLCAN on UART 1.
+
+QEMU takes the bytes of a UART at the pace of its own main loop, so a write waits only while a
+reader lets them pile up: the link then takes what fits, the bus waits.
+"""
+
+import time
+
+import machine
+import micropython
+
+NAME = "mps2"
+RING_BLOCKS = 64
+BOOT_WINDOW_MS = 100
+
+_UART0 = 0x40004000
+_UART1 = 0x40005000
+
+
+# DATA at +0, STATE at +4: bit 0 the transmitter is full, bit 1 a byte has come. The transmitter is emptied by the
+# emulator's other thread, a received byte is followed by the next one only after a while: hence `patience`.
+@micropython.viper
+def _read(base: ptr32, buffer: ptr8, size: int, patience: int) -> int:
+    n = 0
+    left = patience
+    while n < size:
+        if base[1] & 2:
+            buffer[n] = base[0]
+            n += 1
+            left = patience
+        elif n == 0 or left == 0:
+            return n
+        else:
+            left -= 1
+    return n
+
+
+@micropython.viper
+def _write(base: ptr32, buffer: ptr8, at: int, n: int) -> int:
+    written = 0
+    while written < n and base[1] & 1 == 0:
+        base[0] = buffer[at + written]
+        written += 1
+    return written
+
+
+@micropython.viper
+def _waiting(link: ptr32, can: ptr32) -> int:
+    return (link[1] | can[1]) & 2
+
+
+class _Link:
+    """The host's port: what is there is read, what fits is written."""
+
+    def readinto(self, buffer):
+        """Bytes read into `buffer`, 0 where nothing has come."""
+        return _read(_UART0, buffer, len(buffer), 100)
+
+    def write(self, buffer, at, n):
+        """Bytes of buffer[at:at + n] that were taken."""
+        return _write(_UART0, buffer, at, n)
+
+
+class _Can:
+    """The bus: a cycle's frames go out whole."""
+
+    def readinto(self, buffer):
+        """Bytes read into `buffer`, 0 where nothing has come."""
+        return _read(_UART1, buffer, len(buffer), 100)
+
+    def write(self, buffer, n):
+        """Writes buffer[:n]."""
+        at = 0
+        while at < n:
+            at += _write(_UART1, buffer, at, n - at)
+
+
+class Board:
+    """The ports and limits of this board."""
+
+    NAME = NAME
+    RING_BLOCKS = RING_BLOCKS
+    BOOT_WINDOW_MS = BOOT_WINDOW_MS
+
+    def __init__(self):
+        # From here on nobody but the link reads UART 0, and 0x03 is a byte like others.
+        micropython.kbd_intr(-1)
+        self.link = _Link()
+        self.can = _Can()
+        self.store = ""
+        self.granted = True
+
+    def sleep(self, milliseconds):
+        """Waits until a port has something, at most so long."""
+        until = time.ticks_add(time.ticks_ms(), milliseconds)
+        while not _waiting(_UART0, _UART1) and time.ticks_diff(until, time.ticks_ms()) > 0:
+            machine.idle()

