@@ -15,6 +15,7 @@ from fake_board import FakeBoard
 from free_rig import FreeRig
 from pty_board import PtyBoard
 
+from idmkit.cli.main import main
 from idmkit.link.client import Board
 from idmkit.robot import load_robot
 
@@ -144,3 +145,43 @@ def test_a_port_that_vanishes_half_way(tmp_path: Path) -> None:
     assert said.startswith("idm rig: the firmware's CAN stream ended; its process ended with exit code -9")
     cli.assert_a_clear_sentence(done)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def fake_robot(tmp_path: Path) -> Path:
+    """The crank, under the name that the fake board is set up for."""
+    file = tmp_path / "fake.toml"
+    file.write_text(load_robot("crank").file.read_text().replace('name = "crank"', 'name = "fake"', 1))
+    return file
+
+
+REACH = "crank from -2.5 to 3.5 rad at up to 9.42 rad/s"
+
+
+def test_a_real_robot_does_not_move_unasked(fake_robot: Path, tmp_path: Path) -> None:
+    device = FakeBoard()
+    with PtyBoard(device) as board:
+        done = cli.idm("identify", board.port, "--robot", fake_robot, cwd=tmp_path)
+    cli.assert_a_clear_sentence(done, f"the robot would move ({REACH})", "give --yes")
+    assert "arm" not in device.executed
+    assert "apply" not in device.executed
+
+
+@pytest.mark.parametrize("answer", ["n", "", "yes please"])
+def test_a_real_robot_moves_only_on_a_yes(
+    answer: str, fake_robot: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr("sys.stdin", type("Keyboard", (), {"isatty": lambda _: True})())
+    monkeypatch.setattr("builtins.input", ask)
+    device = FakeBoard()
+    with PtyBoard(device) as board:
+        assert main(["identify", board.port, "--robot", str(fake_robot), "-o", str(tmp_path)]) == 1
+    assert asked == [f"The robot will move: {REACH}. Is its space clear? [y/N] "]
+    assert capsys.readouterr().err == "idm identify: nothing was moved\n"
+    assert "arm" not in device.executed
