@@ -12,13 +12,15 @@ L2 = 0.25                       # delta: R_A, R_P, l_A, l_B      puma: a2, a3, d
 
 [model.known]                   # parameters that are known already and stay as they are, by name
 [model.parameter_ranges]        # what the compiler proves for, by name
+[model.stiffness]               # delta: what gives way, see delta_stiffness
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from idmkit.delta_stiffness import DeltaStiffness, read_delta_stiffness
 from idmkit.dynamics import delta, puma, scara, two_link
 from idmkit.dynamics.graph import Graph
 from idmkit.errors import ModelError
@@ -39,7 +41,10 @@ _SIGNED = ("a2", "a3", "d2", "d3", "d4")
 
 @dataclass(frozen=True)
 class Machine:
-    """A [model] table: kind and number of the model, lengths (m), parameter values that are known, ranges (SI)."""
+    """A [model] table: kind and number of the model, lengths (m), parameter values that are known, ranges (SI).
+
+    `stiffness` is a delta's, where the file has it.
+    """
 
     kind: str
     number: int
@@ -48,6 +53,7 @@ class Machine:
     rods: str = "exact"
     known: dict[str, float] = field(default_factory=dict)
     parameter_ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    stiffness: DeltaStiffness | None = None
 
     def graph(self, axes: Sequence[str], gravity: float, *, number: int | None = None) -> Graph:
         """The graph for axes of these names; `number` replaces the model's. Raises ModelError."""
@@ -103,8 +109,11 @@ def read_machine(table: TomlTable, kind: str, axes: Sequence[tuple[str, str]], g
         known = {key: values.number(key) for key in own if values.has(key)}
         values.finish()
     ranges = table.intervals("parameter_ranges", own)
+    stiffness = None
+    if kind == "delta" and table.has("stiffness"):
+        stiffness = read_delta_stiffness(table.table("stiffness"), known.get("M_BC"))
     table.finish()
-    return Machine(machine.kind, machine.number, machine.geometry, machine.spline, machine.rods, known, ranges)
+    return replace(machine, known=known, parameter_ranges=ranges, stiffness=stiffness)
 
 
 def _length(table: TomlTable, name: str) -> float:

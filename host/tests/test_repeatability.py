@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulated import identification_run, measured
 
 from idmkit.cli.main import main
 from idmkit.errors import IdmError
+from idmkit.records import save_record
 from idmkit.repeatability import repeatability
 from idmkit.verdict import ParameterResult, Result, Verdict
 
@@ -132,10 +134,28 @@ def test_the_command_prints_the_table(tmp_path, capsys):
     paths = [tmp_path / f"run{k}.json" for k in range(10)]
     for path, run in zip(paths, published(), strict=True):
         run.save(path)
-    assert main(["repeat", *map(str, paths)]) == 0
+    assert main(["repeatability", *map(str, paths)]) == 0
     out = capsys.readouterr().out
     assert "0.1345711" in out
     assert "5.301" in out
     assert "Fc falls by" in out
-    assert main(["repeat", "--json", *map(str, paths)]) == 0
+    assert main(["repeatability", "--json", *map(str, paths)]) == 0
     assert json.loads(capsys.readouterr().out)["parameters"][3]["mean"] == pytest.approx(2.0253738)
+
+
+def test_records_are_identified_first(tmp_path, capsys):
+    motion, paths = identification_run("crank"), []
+    for seed in range(3):
+        paths.append(str(tmp_path / f"record{seed}.npz"))
+        save_record(measured(motion, seed), tmp_path / f"record{seed}.npz")
+    assert main(["repeatability", *paths, "--robot", "crank", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == ["record0", "record1", "record2"]
+    inertia = next(parameter for parameter in found["parameters"] if parameter["name"] == "crank.I")
+    assert inertia["mean"] == pytest.approx(motion.truth["I"], rel=0.01)
+    # Three runs of one motion with honest standard deviations: chi-square of two degrees, 0.01 to 0.999.
+    assert 0.05 < inertia["excess"] < 3.0
+    assert main(["repeatability", *paths]) == 1
+    assert "record0.npz is a record; say of which robot it is (--robot)" in capsys.readouterr().err
+    assert main(["repeatability", *paths, "--robot", "crank", "--model", "7"]) == 1
+    assert "no dynamic model 7 for a revolute axis" in capsys.readouterr().err

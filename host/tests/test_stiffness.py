@@ -1,7 +1,6 @@
 """A delta's stiffness against the published vectors, the page's equations, and itself by other ways."""
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +9,20 @@ from scipy.stats import binom
 
 from idmkit.cli.main import main
 from idmkit.dynamics.delta import DeltaGeometry
-from idmkit.errors import IdentificationError, ModelError
+from idmkit.errors import IdentificationError, ModelError, RobotFileError
 from idmkit.robot import load_robot
 from idmkit.stiffness import (
     Compliant,
-    DeltaFileError,
     Measurement,
     acceleration_time_of_move,
     fit_stiffness,
     jacobian,
-    load_delta,
     load_measurements,
     minimal_acceleration_time,
     platform_position,
     pose,
     rod_forces,
+    soft_delta,
 )
 from idmkit.stiffness.workspace import sections
 
@@ -178,7 +176,7 @@ def test_many_points_are_nan_out_of_reach():
 
 
 def test_sections_keep_to_the_workspace():
-    delta = load_delta(FILE)
+    delta = soft_delta(load_robot(FILE))
     flat, upright = sections(delta, points=41)
     inside = np.isfinite(flat.resonance_hz)
     x, y = np.meshgrid(flat.across, flat.along)
@@ -192,43 +190,60 @@ def test_sections_keep_to_the_workspace():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("c_q = 8000", "c_q = 0", r"delta.toml:\d+: stiffness.c_q: must be greater than 0"),
-        ("l_B = 0.8 ", "l_B = 0.1 ", r"geometry: .*check the four lengths"),
+        ("c_q = 8000", "c_q = 0", r"delta.toml:\d+: model.stiffness.c_q: must be greater than 0"),
+        ("l_B = 0.8", "l_B = 0.1", r"geometry: .*check the four lengths"),
         ("R_ext = 0.3", "R_ex = 0.3", "is 'R_ex' meant for it"),
-        ("z_max = -0.6", "z_max = -1.0", "z_min below z_max"),
+        ("z_max = -0.6", "z_max = -1.0", r"z_max: must be above z_min = -0.95"),
+        ("M_P = 0.9", "M_P = 0.9\nM_BC = 0.4", r"M_BC: is 0.4 kg here and 0.3 kg in \[model.known\]"),
+        ("[model.known]\nM_BC = 0.3", "", "model.stiffness.M_BC: is missing"),
+        ('kind = "delta"', 'kind = "delta"\nstiffnes = 1', "unknown field"),
     ],
 )
 def test_broken_files_name_line_and_field(tmp_path, old, new, words):
     path = tmp_path / "delta.toml"
     path.write_text(FILE.read_text().replace(old, new))
-    with pytest.raises(DeltaFileError, match=words):
-        load_delta(path)
+    with pytest.raises(RobotFileError, match=words):
+        load_robot(path)
 
 
-def test_geometry_and_angles_come_from_a_robot_file(tmp_path):
-    text = FILE.read_text()
-    lengths, rest = text.index("R_A = "), text.index("[stiffness]")
+def test_the_ready_delta_has_its_own():
+    delta, robot = soft_delta(load_robot("delta")), load_robot("delta")
+    assert delta.robot.geometry == robot.machine.delta_geometry
+    assert delta.robot.mass == pytest.approx(0.85 + 0.3)
+    space = delta.workspace
+    assert (space.angle_min, space.angle_max) == (robot.axes[0].position_min, robot.axes[0].position_max)
+    flat, _ = sections(delta, points=21)
+    assert np.isfinite(flat.resonance_hz).sum() > 50
+
+
+def test_payload_and_its_weight_count(tmp_path):
     path = tmp_path / "delta.toml"
-    path.write_text(text[:lengths] + 'robot = "delta"\n\n' + re.sub("(?m)^angle_.*\n", "", text[rest:]))
-    delta, axis = load_delta(path), load_robot("delta").axes[0]
-    assert delta.robot.geometry == load_robot("delta").machine.delta_geometry
-    assert (delta.workspace.angle_min, delta.workspace.angle_max) == (axis.position_min, axis.position_max)
-    path.write_text(path.read_text().replace('robot = "delta"', 'robot = "scara"'))
-    with pytest.raises(DeltaFileError, match="robot 'scara' is no delta"):
-        load_delta(path)
+    path.write_text(FILE.read_text().replace("M_P = 0.9", "M_P = 0.9\npayload = 0.5"))
+    delta = soft_delta(load_robot(path))
+    assert (delta.platform_mass, delta.robot.mass) == pytest.approx((1.4, 1.7))
+
+
+def test_robots_without_this_stiffness_are_refused(tmp_path):
+    with pytest.raises(RobotFileError, match="robot 'scara' is no delta"):
+        soft_delta(load_robot("scara"))
+    path = tmp_path / "delta.toml"
+    text = FILE.read_text()
+    path.write_text(text[: text.index("[model.stiffness]")] + text[text.index("[[axes]]") :])
+    with pytest.raises(RobotFileError, match=r"has no table \[model.stiffness\]"):
+        soft_delta(load_robot(path))
 
 
 def test_a_workspace_out_of_reach_is_said(tmp_path):
     path = tmp_path / "delta.toml"
     path.write_text(FILE.read_text().replace("z_min = -0.95", "z_min = -3").replace("z_max = -0.6", "z_max = -2"))
     with pytest.raises(ModelError, match="there is no point that the arms reach"):
-        sections(load_delta(path))
+        sections(soft_delta(load_robot(path)))
 
 
 def test_the_command_shows_fits_and_draws(tmp_path, capsys):
     picture, table = tmp_path / "map.png", tmp_path / "measured.csv"
     options = ["--at", "0.1", "-0.05", "-0.75", "--acceleration", "8", "-5", "12", "--to", "0", "0", "-0.8"]
-    assert main(["stiffness", str(FILE), *options, "--map", str(picture)]) == 0
+    assert main(["delta-map", str(FILE), *options, "--map", str(picture)]) == 0
     out = capsys.readouterr().out
     assert "62.1235" in out
     assert "59.1281" in out
@@ -236,8 +251,15 @@ def test_the_command_shows_fits_and_draws(tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
     rows = [(*m.point, *m.direction, m.frequency_hz) for m in measured(np.random.default_rng(8), 0.0)]
     table.write_text("x,y,z,ux,uy,uz,f_hz\n" + "".join(",".join(map(repr, map(float, row))) + "\n" for row in rows))
-    assert main(["stiffness", str(FILE), "--fit", str(table)]) == 0
+    assert main(["delta-map", str(FILE), "--fit", str(table)]) == 0
     assert "c_q = 8000 +-" in capsys.readouterr().out
+
+
+def test_points_out_of_reach_are_said(capsys):
+    assert main(["delta-map", "delta", "--at", "0.9", "0", "-0.75"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("idm delta-map: the delta's arm 2 cannot reach the point (0.9, 0, -0.75) m")
+    assert error.endswith("choose a point inside the workspace\n")
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from idmkit.files import replacing
-from idmkit.stiffness.delta_file import DeltaFile
+from idmkit.stiffness.delta import SoftDelta
 from idmkit.stiffness.workspace import Section
 
 LEVELS = 12
 
 
-def save_map(delta: DeltaFile, parts: tuple[Section, Section], what: str, path: Path) -> None:
+def save_map(delta: SoftDelta, parts: tuple[Section, Section], what: str, path: Path) -> None:
     """Draws both sections with one scale; `what` says which resonance they show."""
     figure = Figure(figsize=(11, 5.2), layout="constrained")
     FigureCanvasAgg(figure)

@@ -1,6 +1,6 @@
 """How stiff a delta robot is, where it resonates, and how fast it may therefore be accelerated."""
 
-from idmkit.stiffness.delta_file import DeltaFile, DeltaFileError, load_delta
+from idmkit.stiffness.delta import SoftDelta, Workspace, soft_delta
 from idmkit.stiffness.estimate import Measurement, StiffnessFit, fit_stiffness, load_measurements
 from idmkit.stiffness.geometry import jacobian, platform_position, pose, rod_forces
 from idmkit.stiffness.resonance import FORMS, Compliant, Form, acceleration_time_of_move, minimal_acceleration_time
@@ -8,18 +8,18 @@ from idmkit.stiffness.resonance import FORMS, Compliant, Form, acceleration_time
 __all__ = [
     "FORMS",
     "Compliant",
-    "DeltaFile",
-    "DeltaFileError",
     "Form",
     "Measurement",
+    "SoftDelta",
     "StiffnessFit",
+    "Workspace",
     "acceleration_time_of_move",
     "fit_stiffness",
     "jacobian",
-    "load_delta",
     "load_measurements",
     "minimal_acceleration_time",
     "platform_position",
     "pose",
     "rod_forces",
+    "soft_delta",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from idmkit.errors import ModelError
-from idmkit.stiffness.delta_file import DeltaFile
+from idmkit.stiffness.delta import SoftDelta
 from idmkit.stiffness.geometry import pose
 from idmkit.stiffness.resonance import Form
 
@@ -27,7 +27,7 @@ class Section:
 
 
 def sections(
-    delta: DeltaFile,
+    delta: SoftDelta,
     *,
     height: float | None = None,
     direction: ArrayLike | None = None,
@@ -53,12 +53,13 @@ def sections(
     if not any(np.isfinite(section.resonance_hz).any() for section in result):
         raise ModelError(
             f"within {space.radius:g} m and z = {space.z_min:g} .. {space.z_max:g} m there is no point that the arms "
-            f"reach between {space.angle_min:g} and {space.angle_max:g} rad; check [workspace]"
+            f"reach between {space.angle_min:g} and {space.angle_max:g} rad; check them in [model.stiffness], and the "
+            "axes' position limits"
         )
     return result
 
 
-def _resonance(delta: DeltaFile, points: Array, direction: ArrayLike | None, form: Form) -> Array:
+def _resonance(delta: SoftDelta, points: Array, direction: ArrayLike | None, form: Form) -> Array:
     robot, space = delta.robot, delta.workspace
     if direction is None:
         values = robot.eigenfrequencies(points)[..., 0]

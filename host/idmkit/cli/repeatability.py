@@ -1,4 +1,4 @@
-"""idm repeat RESULT.json ...: how well identifications repeat, as a table with means and variations."""
+"""idm repeatability RECORD ...: how well identifications repeat, as a table with means and variations."""
 
 from __future__ import annotations
 
@@ -7,28 +7,56 @@ import json
 import math
 from pathlib import Path
 
+from idmkit.cli.fit import read_record
 from idmkit.cli.printing import print_findings
+from idmkit.errors import IdmError
+from idmkit.fitting import fit_record
 from idmkit.repeatability import Repeatability, repeatability
-from idmkit.verdict import load_result
+from idmkit.robot import load_robot
+from idmkit.verdict import Result, load_result
+
+RESULT = ".json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
     parser.add_argument(
-        "result", nargs="+", type=Path, metavar="RESULT.json", help="results of one robot and model, in order of time"
+        "record",
+        nargs="+",
+        type=Path,
+        metavar="RECORD",
+        help="records (.npz, or tables with --mapping) or results (.json) of one robot and model, in order of time",
     )
+    parser.add_argument("--robot", help="robot file, or the name of a ready robot; records need it")
+    parser.add_argument("--mapping", type=Path, help="mapping file that says what the columns of the tables mean")
+    parser.add_argument("--model", type=int, metavar="N", help="dynamic model number instead of the robot file's")
+    parser.add_argument("--cutoff", type=float, metavar="HZ", help="low-pass cutoff instead of the robot file's")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compares, prints."""
-    names = [path.stem for path in arguments.result]
-    found = repeatability([load_result(path) for path in arguments.result], names)
+    """Identifies what is not yet a result, compares, prints."""
+    names = [path.stem for path in arguments.record]
+    found = repeatability([_result(path, arguments) for path in arguments.record], names)
     if arguments.json:
         print(json.dumps(_as_dict(found), indent=2))
     else:
         _show(found)
     return 0
+
+
+def _result(path: Path, arguments: argparse.Namespace) -> Result:
+    if path.suffix == RESULT:
+        return load_result(path)
+    if arguments.robot is None:
+        raise IdmError(f"{path.name} is a record; say of which robot it is (--robot), or give results (.json)")
+    record, noticed = read_record([path], arguments.mapping)
+    robot = load_robot(arguments.robot)
+    fit = fit_record(record, robot, model=arguments.model, cutoff_hz=arguments.cutoff, noticed=noticed)
+    refusals = [finding for finding in fit.result.verdict.findings if finding.severity == "refusal"]
+    if refusals:
+        raise IdmError(f"{path.name} gives no result to compare: {refusals[0]}")
+    return fit.result
 
 
 def _show(found: Repeatability) -> None:

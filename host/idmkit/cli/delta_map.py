@@ -1,4 +1,4 @@
-"""idm stiffness DELTA.toml: stiffness and resonance at a point, over the workspace, and from measured resonances."""
+"""idm delta-map ROBOT: stiffness and resonance at a point, over the workspace, and from measured resonances."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import Path
 
 import numpy as np
 
+from idmkit.robot import load_robot
 from idmkit.stiffness import (
     FORMS,
-    DeltaFile,
     Form,
+    SoftDelta,
     acceleration_time_of_move,
     fit_stiffness,
-    load_delta,
     load_measurements,
     minimal_acceleration_time,
     pose,
     rod_forces,
+    soft_delta,
 )
 
-STANDARD_GRAVITY = 9.80665
 TRIPLE = ("X", "Y", "Z")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
-    parser.add_argument("delta", type=Path, metavar="DELTA.toml", help="geometry, stiffness, masses, workspace")
+    parser.add_argument("robot", metavar="ROBOT", help="robot file of a delta with [model.stiffness], or a ready one")
     parser.add_argument(
         "--at", type=float, nargs=3, metavar=TRIPLE, help="point of the platform, m (default: the middle)"
     )
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fits where asked for, shows a point, draws."""
-    delta = load_delta(arguments.delta)
+    delta = soft_delta(load_robot(arguments.robot))
     if arguments.fit is not None:
         delta = _fitted(delta, arguments.fit, arguments.form)
     space = delta.workspace
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_point(delta: DeltaFile, point: list[float], direction: list[float] | None) -> None:
+def _show_point(delta: SoftDelta, point: list[float], direction: list[float] | None) -> None:
     robot = delta.robot
     directions = np.eye(3).tolist() if direction is None else [direction]
     angles = pose(robot.geometry, point).angles
@@ -83,8 +83,8 @@ def _show_point(delta: DeltaFile, point: list[float], direction: list[float] | N
     print(f"\n  the three resonances: {', '.join(f'{f:.4f}' for f in robot.eigenfrequencies(point))} Hz")
 
 
-def _show_forces(delta: DeltaFile, point: list[float], acceleration: list[float]) -> None:
-    needed = delta.platform_mass * np.add(acceleration, [0, 0, STANDARD_GRAVITY])
+def _show_forces(delta: SoftDelta, point: list[float], acceleration: list[float]) -> None:
+    needed = delta.platform_mass * np.add(acceleration, [0, 0, delta.gravity])
     forces = rod_forces(delta.robot.geometry, point, needed)
     print(f"  forces of the rods (positive: pressure): {_text(forces)} N", end="")
     if delta.rod_force_max is None:
@@ -94,7 +94,7 @@ def _show_forces(delta: DeltaFile, point: list[float], acceleration: list[float]
         print(f"; {100 * worst / delta.rod_force_max:.0f} % of Fr_max = {delta.rod_force_max:g} N")
 
 
-def _fitted(delta: DeltaFile, path: Path, form: Form) -> DeltaFile:
+def _fitted(delta: SoftDelta, path: Path, form: Form) -> SoftDelta:
     measurements = load_measurements(path)
     fit = fit_stiffness(delta.robot.geometry, delta.robot.mass, measurements, form)
     print(f"{len(measurements)} resonances, {form} formula, scatter {fit.scatter_percent:.2f} %")
@@ -113,7 +113,7 @@ def _fitted(delta: DeltaFile, path: Path, form: Form) -> DeltaFile:
     return replace(delta, robot=replace(delta.robot, c_q=fit.c_q.value, c_r=fit.c_r.value))
 
 
-def _draw(delta: DeltaFile, arguments: argparse.Namespace) -> None:
+def _draw(delta: SoftDelta, arguments: argparse.Namespace) -> None:
     # Drawing takes a second to import and is often not wanted.
     from idmkit.report.stiffness_map import save_map
     from idmkit.stiffness.workspace import sections
