@@ -59,6 +59,10 @@ class Robot:
     machine: Machine | None = None
     torque_lead_cycles: float = 0.0
 
+    def dynamic_model(self, index: int) -> int:
+        """DynamicModel of axis `index`: its own, or the number of the model that all axes share."""
+        return self.axes[index].dynamic_model if self.machine is None else self.machine.number
+
     @property
     def bus_load(self) -> float:
         """Share of a cycle that the bus is busy: one command and one answer an axis, and the SYNC."""

@@ -34,8 +34,8 @@ class Proof:
 
 def switch_model(bench: Bench, on: bool) -> None:
     """DynamicModel of every axis: the robot file's number, or 0 for no feed-forward. Only while disarmed."""
-    for index, axis in enumerate(bench.robot.axes):
-        bench.board.write("dynamic_model", axis.dynamic_model if on else 0, index)
+    for index in range(len(bench.robot.axes)):
+        bench.board.write("dynamic_model", bench.robot.dynamic_model(index) if on else 0, index)
 
 
 def proof_cycles(bench: Bench) -> int:

@@ -117,7 +117,7 @@ def axis_settings(robot: Robot, index: int, *, with_model: bool) -> dict[str, in
     guards = axis.guards
     place = f"axes[{index}]"
     settings = {
-        "dynamic_model": axis.dynamic_model if with_model else 0,
+        "dynamic_model": robot.dynamic_model(index) if with_model else 0,
         "additive_torque_delay": axis.drive.additive_torque_delay_cycles,
         "torque_error_enable": int(with_model),
         "torque_error_delay": axis.drive.torque_error_delay_cycles,

@@ -53,7 +53,8 @@ class Shown:
     written: Written
     proofs: dict[str, Proof]
     stop: ThresholdStop
-    collision: Collision
+    collision: Collision | None
+    """None for a machine: the virtual rig puts walls in the way of single axes only."""
     files: dict[str, Path]
     cycles: int
 
@@ -94,7 +95,8 @@ def _show(robot: Robot, model: RobotModel, folder: Path, seed: int) -> Shown:
         identified = model.values(fit.result.values())
         written = write_model(bench, model.program, identified)
         proofs = _prove(bench, model, identified, {**identified, **truth})
-        stop, collision = _stops(bench, rig, robot)
+        stop = threshold_stop(bench, 0, *reach(robot))
+        collision = _into_a_wall(bench, rig, robot) if robot.machine is None else None
         cycles = rig.cycle
     from idmkit.report.proof import save_proof
 
@@ -105,11 +107,12 @@ def _show(robot: Robot, model: RobotModel, folder: Path, seed: int) -> Shown:
 
 def _truth(rig: Rig, robot: Robot) -> dict[str, float]:
     """What the plant was measured to have, under the names of the model's parameters."""
-    measured = rig.truth()
+    # What belongs to a machine as a whole stands under the robot's name, and its keys have no axis.
+    whole = robot.name if robot.machine is not None else None
     return {
-        f"{axis.name}.{name}": value
-        for axis in robot.axes
-        for name, value in measured[axis.name].items()
+        name if owner == whole else f"{owner}.{name}": value
+        for owner, values in rig.truth().items()
+        for name, value in values.items()
         if name != "residual"
     }
 
@@ -128,10 +131,9 @@ def _prove(bench: Bench, model: RobotModel, identified: dict[str, float], true: 
     return proofs
 
 
-def _stops(bench: Bench, rig: Rig, robot: Robot) -> tuple[ThresholdStop, Collision]:
-    """A torque threshold and a wall, both in the way of the first axis."""
+def _into_a_wall(bench: Bench, rig: Rig, robot: Robot) -> Collision:
+    """A wall in the way of the first axis."""
     low, high = reach(robot)
-    stop = threshold_stop(bench, 0, low, high)
     ahead = bench.board.status().cycle - rig.cycle
     middle = (low[0] + high[0]) / 2
 
@@ -139,8 +141,7 @@ def _stops(bench: Bench, rig: Rig, robot: Robot) -> tuple[ThresholdStop, Collisi
         cycle = rig.contact_cycle(0)
         return None if cycle is None else cycle + ahead
 
-    collision = collide(bench, 0, low, high, lambda up: rig.place_wall(0, middle if up else None), contact)
-    return stop, collision
+    return collide(bench, 0, low, high, lambda up: rig.place_wall(0, middle if up else None), contact)
 
 
 def _as_dict(shown: Shown) -> dict[str, Any]:
@@ -173,7 +174,9 @@ def _as_dict(shown: Shown) -> dict[str, Any]:
             "at_rest": stop.at_rest,
             "cycle": stop.fault.cycle,
         },
-        "collision": {
+        "collision": None
+        if collision is None
+        else {
             "torque_error": abs(collision.fault.value),
             "threshold": collision.threshold,
             "free_error": collision.free_error,
@@ -191,7 +194,9 @@ def _print(shown: Shown) -> None:
     written = shown.written
     print(f"\nWritten back, read back and stored as generation {written.generation} (CRC 0x{written.crc:08x}).")
     _print_proofs(shown.robot, shown.proofs, shown.delay)
-    _print_stops(shown.robot, shown.stop, shown.collision)
+    _print_stop(shown.robot, shown.stop)
+    if shown.collision is not None:
+        _print_collision(shown.robot, shown.collision)
     print()
     for name, path in shown.files.items():
         print(f"{name}: {path}")
@@ -237,7 +242,7 @@ def _print_proofs(robot: Robot, proofs: Mapping[str, Proof], delay: int) -> None
         )
 
 
-def _print_stops(robot: Robot, stop: ThresholdStop, collision: Collision) -> None:
+def _print_stop(robot: Robot, stop: ThresholdStop) -> None:
     axis = robot.axes[0]
     unit, torque_unit = ("rad", "Nm") if axis.revolute else ("m", "N")
     print(
@@ -245,6 +250,10 @@ def _print_stops(robot: Robot, stop: ThresholdStop, collision: Collision) -> Non
         f"{stop.needed:.3g} {torque_unit} in cycle {stop.fault.cycle};"
         f"\n    the axis {'came to rest' if stop.at_rest else 'did NOT rest'} {stop.travel:.4f} {unit} further on"
     )
+
+
+def _print_collision(robot: Robot, collision: Collision) -> None:
+    torque_unit = "Nm" if robot.axes[0].revolute else "N"
     delay = (
         "an unknown time"
         if collision.delay_cycles is None

@@ -31,8 +31,8 @@ AROUND_COLLISION = 150
 """Cycles shown before and after the fault."""
 
 
-def save_proof(robot: Robot, fit: Fit, proofs: Mapping[str, Proof], collision: Collision, path: Path) -> None:
-    """Four panels for the first axis: torque fit, tracking error, settling, collision."""
+def save_proof(robot: Robot, fit: Fit, proofs: Mapping[str, Proof], collision: Collision | None, path: Path) -> None:
+    """Panels for the first axis: torque fit, tracking error, settling, and a collision where there was one."""
     axis = robot.axes[0]
     unit = "rad" if axis.revolute else "m"
     torque_unit = "Nm" if axis.revolute else "N"
@@ -42,7 +42,10 @@ def save_proof(robot: Robot, fit: Fit, proofs: Mapping[str, Proof], collision: C
     _torque(plots[0, 0], fit, axis.identification.frequency_hz, torque_unit)
     _tracking(plots[0, 1], proofs, axis.name, unit)
     _settling(plots[1, 0], proofs, robot, unit)
-    _collision(plots[1, 1], collision, axis.name, torque_unit, robot.cycle_time_s)
+    if collision is not None:
+        _collision(plots[1, 1], collision, axis.name, torque_unit, robot.cycle_time_s)
+    else:
+        plots[1, 1].remove()
     for plot in plots.flat:
         plot.spines[["top", "right"]].set_visible(False)
         plot.grid(alpha=0.25)
