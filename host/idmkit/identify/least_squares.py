@@ -27,7 +27,7 @@ def fit_least_squares(equations: Equations, *, weighted: bool = False) -> Estima
     """Ordinary least squares, or weighted by 1/sigma of each axis' residuals, in four passes."""
     weight = np.ones(len(equations.axes))
     for _ in range(WEIGHT_PASSES - 1 if weighted else 0):
-        weight = _axis_weights(equations, solve(equations, weight).values)
+        weight = axis_weights(equations, solve(equations, weight).values)
     solution = solve(equations, weight)
     name = "weighted least squares" if weighted else "least squares"
     return estimate_of(name, equations, solution, weight)
@@ -111,7 +111,8 @@ def _sigma(equations: Equations, residual: Array) -> Array:
     return np.asarray(np.sqrt(np.sum(residual**2, axis=1) / free))
 
 
-def _axis_weights(equations: Equations, values: Array) -> Array:
+def axis_weights(equations: Equations, values: Array) -> Array:
+    """1/sigma [n] of the residuals that `values` leave."""
     sigma = _sigma(equations, equations.residual(values))
     return 1 / np.where(sigma > 0, sigma, 1.0)
 
