@@ -22,28 +22,30 @@ clock._PATIENCE_MS = 0
 cia402._SDO_WAIT_MS = 5
 
 
-def motion_fields(start, distance, cycles, start_cycle=0, cycle_s=CYCLE_S):
-    # The fields of a move, as a host computes them.
+def motion_fields(start, distance, cycles, start_cycle=0, cycle_s=CYCLE_S, unit=None):
+    # The fields of a move, as a host computes them; a position of 1 is `unit` of an axis: a turn in rad, or a metre.
     duration = cycles * cycle_s
+    si = [d * u / 2**24 for d, u in zip(distance, unit or [TURN] * len(distance))]
     return {
         "start_cycle": start_cycle,
         "cycles": cycles,
         "start": start,
         "distance": distance,
-        "velocity": [round(d * TURN / 2**24 / duration * 2**20) for d in distance],
-        "acceleration": [round(d * TURN / 2**24 / duration**2 * 2**14) for d in distance],
+        "velocity": [round(d / duration * 2**20) for d in si],
+        "acceleration": [round(d / duration**2 * 2**14) for d in si],
     }
 
 
-def sine_fields(start, amplitude, frequency, cycles, start_cycle=0, cycle_s=CYCLE_S):
+def sine_fields(start, amplitude, frequency, cycles, start_cycle=0, cycle_s=CYCLE_S, unit=None):
     w = TURN * frequency
+    si = [a * u / 2**24 for a, u in zip(amplitude, unit or [TURN] * len(amplitude))]
     return {
         "start_cycle": start_cycle,
         "cycles": cycles,
         "start": start,
         "amplitude": amplitude,
-        "velocity": [round(a * TURN / 2**24 * w * 2**20) for a in amplitude],
-        "acceleration": [round(a * TURN / 2**24 * w * w * 2**14) for a in amplitude],
+        "velocity": [round(a * w * 2**20) for a in si],
+        "acceleration": [round(a * w * w * 2**14) for a in si],
         "phase_step": [round(frequency * cycle_s * 2**32)] * len(amplitude),
     }
 

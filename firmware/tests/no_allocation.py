@@ -7,7 +7,7 @@ import os
 import sys
 
 import micropython
-from bench import motion_fields, sine_fields
+from bench import TURN, motion_fields, sine_fields
 from scripted import Bus, CanPort, Host, LinkPort, Refused
 
 import boards
@@ -16,6 +16,8 @@ from motionboard import controller as controller_module
 
 CYCLES = 10000
 STATES = messages.STATES
+# The axes of the image: one that turns, one that slides.
+UNIT = (TURN, 1.0)
 COUNTS_PER_TURN = 1310720
 PAIRS = bytes([0, 0, 6, 0, 4, 0, 7, 0])
 COLLISION_MAX = 2**22
@@ -54,10 +56,10 @@ class Board:
         self.link = LinkPort(2048)
         self.can = CanPort()
         self.store = os.getenv("IDM_STORE")
-        self.bus = Bus(self.can, [1])
+        self.bus = Bus(self.can, (1, 2))
         self.bus.drives[0].counts = 100 * COUNTS_PER_TURN
         self.lock = Lock()
-        self.host = Host(self.link, None, 1)
+        self.host = Host(self.link, None, 2)
         self.done = False
         self.connected = False
         self.armed_cycles = 0
@@ -127,18 +129,20 @@ class Board:
         self.lock.armed = True
         yield from self.until("holding")
 
-    def write(self, name, value):
-        yield from self.ask("write_property", property=properties.NUMBERS[name], axis=0, value=value)
+    def write(self, name, value, axis=0):
+        yield from self.ask("write_property", property=properties.NUMBERS[name], axis=axis, value=value)
 
     def start(self):
-        return (yield from self.ask("status"))["position_command"]
+        return list((yield from self.ask("status"))["position_command"])
 
 
 def script(board):
     yield from board.cycle(3)
     assert (yield from board.ask("hello", major=1, minor=0))["program_hash"]
     yield from board.refused(None, "stage", offset=0, data=b"12345678")
-    yield from board.write("torque_error_enable", 0)
+    for axis in range(2):
+        yield from board.write("torque_error_enable", 0, axis)
+        yield from board.write("torque_threshold", 2**30 - 1, axis)
     while board.armed_cycles < CYCLES:
         yield from board.arm()
         yield from questions(board)
@@ -164,7 +168,7 @@ def questions(board):
         value = (yield from board.ask("read_property", property=prop[0], axis=0))["value"]
         reason = None if prop[8] == "write" else "needs_disarmed"
         yield from board.refused(reason, "write_property", property=prop[0], axis=0, value=value)
-    yield from board.refused("out_of_range", "read_property", property=1, axis=1)
+    yield from board.refused("out_of_range", "read_property", property=1, axis=2)
     yield from board.refused("out_of_range", "write_property", property=3, axis=0, value=-1)
     yield from board.refused("needs_disarmed", "arm")
     for name, fields in (
@@ -172,10 +176,10 @@ def questions(board):
         ("apply", {"crc": 2**32 - 1}), ("store", {"crc": 2**31}), ("enter_repl", {})):
         yield from board.refused("needs_disarmed", name, **fields)
     start = yield from board.start()
-    fields = motion_fields(start, [1000], 100)
-    yield from board.refused("stale_start", "move", **dict(fields, start=[start[0] + 1]))
+    fields = motion_fields(start, [1000] * 2, 100, unit=UNIT)
+    yield from board.refused("stale_start", "move", **dict(fields, start=[start[0] + 1] + start[1:]))
     yield from board.refused("out_of_range", "move", **dict(fields, start_cycle=2**32 - 1))
-    yield from board.refused("out_of_range", "move", **dict(fields, distance=[2**31 - 1]))
+    yield from board.refused("out_of_range", "move", **dict(fields, distance=[2**31 - 1] * 2))
     yield from board.refused("too_late", "move", **dict(fields, start_cycle=1))
     yield from board.refused("out_of_range", "capture", start_cycle=0, samples=2**32 - 1, every=1, channels=PAIRS)
     yield from board.refused("out_of_range", "capture", start_cycle=0, samples=1, every=1, channels=b"\xff\x00")
@@ -189,7 +193,7 @@ def motions(board):
     yield from ask("capture", start_cycle=0, samples=0, every=1, channels=PAIRS)
     yield from board.refused("busy", "capture", start_cycle=0, samples=0, every=1, channels=PAIRS)
     start = yield from board.start()
-    fields = motion_fields(start, [2**22], 300)
+    fields = motion_fields(start, [2**22] * 2, 300, unit=UNIT)
     yield from ask("move", **fields)
     yield from board.refused("busy", "move", **fields)
     yield from board.beat(100)
@@ -200,10 +204,10 @@ def motions(board):
     yield from board.until("holding")
     yield from ask("capture_stop")
     # Every channel, then every third cycle of all of them, a fixed number.
-    every = bytes([b for number in range(len(channels.CHANNELS)) for b in (number, 0)])
+    every = bytes([b for number in range(len(channels.CHANNELS)) for axis in range(2) for b in (number, axis)])
     yield from ask("capture", start_cycle=0, samples=50, every=3, channels=every)
     start = yield from board.start()
-    fields = sine_fields(start, [-(2**20)], 2.0, 500)
+    fields = sine_fields(start, [-(2**20)] * 2, 2.0, 500, unit=UNIT)
     now = (yield from ask("status"))["cycle"]
     yield from ask("sine", **dict(fields, start_cycle=now + 30))
     yield from board.beat(330)
@@ -212,7 +216,7 @@ def motions(board):
     # A motion that waits for its cycle, and is cancelled.
     start = yield from board.start()
     now = (yield from ask("status"))["cycle"]
-    yield from ask("move", **motion_fields(start, [1000], 100, start_cycle=now + 1000))
+    yield from ask("move", **motion_fields(start, [1000] * 2, 100, unit=UNIT, start_cycle=now + 1000))
     yield from board.beat(20)
     yield from ask("stop")
     yield from board.until("holding")
@@ -282,7 +286,8 @@ def fault_and_clear(board, name, state):
     yield from board.until("stopped_by_fault")
     status = yield from board.ask("status")
     assert faults.FAULT_NAMES[status["fault"]] == name, (name, status)
-    yield from board.refused("needs_armed", "move", **motion_fields(status["position_command"], [1000], 100))
+    move = motion_fields(status["position_command"], [1000] * 2, 100, unit=UNIT)
+    yield from board.refused("needs_armed", "move", **move)
     yield from board.ask("read_fault", index=0)
     yield from board.refused("fault_stands", "clear_fault")
     yield from board.beat(300)
@@ -297,7 +302,7 @@ def mild_faults(board):
     threshold = properties.NUMBERS["torque_threshold"]
     before = (yield from board.ask("read_property", property=threshold, axis=0))["value"]
     start = yield from board.start()
-    yield from board.ask("move", **motion_fields(start, [-(2**22)], 300))
+    yield from board.ask("move", **motion_fields(start, [-(2**22)] * 2, 300, unit=UNIT))
     yield from board.beat(100)
     # Held against nothing, the model's torque is a fault, and a stop does not take the cause away.
     yield from board.write("torque_threshold", 0)
@@ -306,7 +311,7 @@ def mild_faults(board):
     yield from fault_and_clear(board, "torque_threshold", "holding")
     # A host that is gone.
     start = yield from board.start()
-    yield from board.ask("move", **motion_fields(start, [2**20], 30000))
+    yield from board.ask("move", **motion_fields(start, [2**20] * 2, 30000, unit=UNIT))
     yield from board.cycle(1001)
     yield from fault_and_clear(board, "heartbeat_lost", "holding")
 
@@ -315,7 +320,7 @@ def collision(board):
     start = yield from board.start()
     for name, value in (("torque_error_enable", 1), ("torque_error_max", COLLISION_MAX), ("torque_error_duration", 3)):
         yield from board.write(name, value)
-    yield from board.ask("move", **motion_fields(start, [2**21], 300))
+    yield from board.ask("move", **motion_fields(start, [2**21] * 2, 300, unit=UNIT))
     yield from board.beat(40)
     drive = board.bus.drives[0]
     drive.current = 30000

@@ -10,27 +10,37 @@ from pathlib import Path
 
 import pytest
 from test_firmware_on_micropython import ROOT, WORDS, micropython
+from test_rig import two_axes
 
 from idmkit.board.settings import parameter_image
 from idmkit.fixedpoint import compile_robot, emit_viper
-from idmkit.robot import load_robot
 from idmwire import properties
 
 VALUES = {
-    "I": 0.12, "L2": 0.16, "MgA": 3.0, "gL": 3.9, "Fv": 0.08, "Fc": 0.35, "payload_mass": 0.1, "payload_inertia": 0.001,
+    "crank": {
+        "I": 0.12, "L2": 0.16, "MgA": 3.0, "gL": 3.9, "Fv": 0.08, "Fc": 0.35,
+        "payload_mass": 0.1, "payload_inertia": 0.001,
+    },
+    "slide": {"M": 12.0, "Mgcos": 100.0, "gcos": 8.5, "Fv": 24.0, "Fc": 18.0, "payload_mass": 0.5},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("words", WORDS)
 def test_nothing_allocates_while_armed(words: int, tmp_path: Path) -> None:
-    robot = load_robot("crank")
+    robot = two_axes()
     program = compile_robot(robot)
     (tmp_path / "model.py").write_text(emit_viper(program))
-    values = {parameter.key: VALUES[parameter.key.split(".")[1]] for parameter in program.parameters}
+    values = {}
+    for parameter in program.parameters:
+        axis, name = parameter.key.split(".")
+        values[parameter.key] = VALUES[axis].get(name, 0.0)
     image = parameter_image(robot, program, values, generation=1)
-    # The script's axis stands at 100 turns, where positions are no small integers on 32-bit words.
-    places = properties.slots(1)
-    image.values[places["position_min"]], image.values[places["position_max"]] = -(2**31) + 1, 2**31 - 1
+    # The script's first axis stands at 100 turns, where positions are no small integers on 32-bit words.
+    places = properties.slots(2)
+    image.values[places["torque_lead"]] = 24_000
+    for axis in range(2):
+        image.values[places["position_min"] + axis] = -(2**31) + 1
+        image.values[places["position_max"] + axis] = 2**31 - 1
     (tmp_path / "parameters.bin").write_bytes(image.pack())
     result = subprocess.run(
         [micropython(words), "-X", "heapsize=1M", "firmware/tests/run.py", "no_allocation"],
