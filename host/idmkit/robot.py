@@ -6,15 +6,16 @@ while it is read; `RobotFileError` names the file, the line and the field.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idmkit.axis import Axis, Drive, Guards, Identification, read_axis
-from idmkit.errors import RobotFileError
+from idmkit.errors import ModelError, RobotFileError
 from idmkit.toml_table import TomlTable
 
 if TYPE_CHECKING:
+    from idmkit.dynamics.load import SerialModel
     from idmkit.machine import Machine
 
 __all__ = ["Axis", "Bus", "Drive", "Guards", "Identification", "Robot", "load_robot", "ready_robots"]
@@ -23,7 +24,7 @@ SCHEMA = 1
 STANDARD_GRAVITY = 9.80665
 READY_FOLDER = Path(__file__).parent / "robots"
 
-MODEL_KINDS = ("axes", "scara", "delta", "puma", "two_link")
+MODEL_KINDS = ("axes", "scara", "delta", "puma", "two_link", "serial")
 _DATA_FRAME_BITS = 135
 _EMPTY_FRAME_BITS = 55
 """A classical CAN frame with 8 and with 0 data bytes, worst-case stuffing and the pause behind it."""
@@ -42,7 +43,8 @@ class Bus:
 class Robot:
     """A robot file, read and checked. `rig` is the table from which the virtual plant is built, unread.
 
-    `machine` is the model of a robot with one model for all its axes, None where each axis has its own.
+    `machine` is the model of a robot with one model for all its axes, `serial` that of an arm given by its geometry;
+    both are None where each axis has its own model.
     `torque_lead_cycles` in [0, 1]: how far ahead of the command the board evaluates the model, beside the whole
     cycles of AdditiveTorqueDelay.
     """
@@ -58,6 +60,7 @@ class Robot:
     file: Path
     machine: Machine | None = None
     torque_lead_cycles: float = 0.0
+    serial: SerialModel | None = field(default=None, compare=False)
 
     def dynamic_model(self, index: int) -> int:
         """DynamicModel of axis `index`: its own, or the number of the model that all axes share."""
@@ -98,8 +101,10 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     model_kind = model.text("kind", choices=MODEL_KINDS)
     bus = _read_bus(root)
     axes = tuple(read_axis(table, cycle_time_s, own_model=model_kind == "axes") for table in root.tables("axes"))
-    machine = None
-    if model_kind != "axes":
+    machine = serial = None
+    if model_kind == "serial":
+        serial = _read_serial(model, path.parent, axes, gravity)
+    elif model_kind != "axes":
         # Reading a machine builds its model, which takes a third of a second to import; most robots need none here.
         from idmkit.machine import read_machine
 
@@ -107,9 +112,24 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     model.finish()
     rig = root.raw("rig")
     root.finish()
-    robot = Robot(name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path, machine, torque_lead_cycles)
+    robot = Robot(
+        name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path, machine, torque_lead_cycles, serial
+    )
     _check_together(robot, root)
     return robot
+
+
+def _read_serial(model: TomlTable, folder: Path, axes: tuple[Axis, ...], gravity: float) -> SerialModel:
+    # As with machines, most robots need no rigid-body dynamics here.
+    from idmkit.dynamics.load import read_serial_model
+
+    table = model.everything()
+    try:
+        return read_serial_model(table, folder, [(axis.name, axis.joint) for axis in axes], gravity)
+    except ModelError as problem:
+        field, _, text = str(problem).partition(": ")
+        named = field in table or field in ("gravity_direction", "urdf")
+        model.fail(field if named else "", text if named else str(problem))
 
 
 def _read_bus(root: TomlTable) -> Bus:

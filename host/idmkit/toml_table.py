@@ -157,6 +157,12 @@ class TomlTable:
             self.fail(name, f"must be a table, is {value!r}")
         return value
 
+    def everything(self) -> dict[str, Any]:
+        """All fields as they stand, for a reader that checks them itself and refuses what it does not know."""
+        for name in self._data:
+            self._note(name)
+        return dict(self._data)
+
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of one or more texts, all different."""
         value = self._take(name, None)

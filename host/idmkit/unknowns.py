@@ -45,9 +45,12 @@ def unknowns_of(robot: Robot, graph: Graph, known: dict[str, float] | None = Non
     if known is None:
         known = graph.no_payload() | given
     regressor = graph.regressor(known)
-    limits = [(axis.position_min, axis.position_max) for axis in robot.axes]
-    order = sorted(regressor.names, key=lambda name: name in TAKEN_AS_ZERO)
-    base = base_parameters(regressor, order=order, position_limits=limits)
+    if robot.serial is not None:
+        base = robot.serial.base(graph)
+    else:
+        limits = [(axis.position_min, axis.position_max) for axis in robot.axes]
+        order = sorted(regressor.names, key=lambda name: name in TAKEN_AS_ZERO)
+        base = base_parameters(regressor, order=order, position_limits=limits)
     if not base.dependent:
         return Unknowns(graph, regressor, known)
     return Unknowns(graph, regressor.select(base.names), known, base)
