@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 NOTHING_WEIGHT, CAD_WEIGHT = 1e-9, 1e-5
 """Weights of the prior: without drawings only what the samples do not see at all is drawn to zero; with drawings, what
 they hardly see is drawn to the drawings."""
-NONNEGATIVE = ("Ia", "Iam", "Fv", "Fvm", "Fc", "Fcm", "Fl", "Flm")
+NONNEGATIVE = ("I", "M", "Ia", "Iam", "Fv", "Fvm", "Fc", "Fcm", "Fl", "Flm")
 _SPEEDS = np.linspace(0.02, 1.0, 25)
 """Speeds, in parts of the top speed, at which all friction of a mover together must dissipate."""
 
