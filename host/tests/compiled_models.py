@@ -1,14 +1,27 @@
-"""Models that the tests of the fixed-point compiler share: the ready robots, all single axes, and a two-axis arm."""
+"""Models that the tests of the fixed-point compiler share: ready robots, all single axes, arms of two and six axes."""
 
+from functools import cache
+
+import armstrong
 import casadi as ca
+from arms import FLOOR, TX40_URDF
 
 from idmkit.dynamics.axes import axes_graph
+from idmkit.dynamics.base_parameters import base_graph, base_parameters
+from idmkit.dynamics.chain import INERTIAL_NAMES, Chain, Inertial
 from idmkit.dynamics.graph import Graph, Parameter
+from idmkit.dynamics.puma import PumaGeometry
+from idmkit.dynamics.serial import preferred_order, serial_graph
+from idmkit.dynamics.urdf import read_urdf
 from idmkit.fixedpoint import Limits, Program, compile_program, robot_limits
 from idmkit.fixedpoint.ranges import Interval
 from idmkit.robot import load_robot
+from idmkit.robot_graph import robot_graph
 
-MODELS = ("crank", "slide", "axes", "arm")
+SINGLE = ("crank", "slide")
+SIX_AXES = ("tx40", "puma_base")
+MACHINES = ("two_link", "scara", *SIX_AXES)
+MODELS = (*SINGLE, "axes", "arm", *MACHINES)
 
 
 def arm() -> tuple[Graph, Limits]:
@@ -45,17 +58,55 @@ def all_axes() -> tuple[Graph, Limits]:
     return graph, Limits(tuple(inputs), ranges, (50.0,) * 5)
 
 
+def serial(
+    chain: Chain, bodies: tuple[Inertial, ...], motion: tuple[tuple[float, ...], ...], peaks: tuple[float, ...]
+) -> tuple[Graph, Limits]:
+    """A six-axis arm's base parameters, each between zero and twice its value; friction and rotors by the peaks."""
+    graph = serial_graph(chain, terms=("Ia", "Fv", "Fc"))
+    base = base_parameters(graph.regressor(), order=preferred_order(chain, graph))
+    numbers = {
+        f"{joint.name}.{name}": value
+        for joint, body in zip(chain.joints, bodies, strict=True)
+        for name, value in zip(INERTIAL_NAMES, body.parameters, strict=True)
+    }
+    known = dict(zip(base.names, base.values([numbers.get(name, 0.0) for name in base.all_names]), strict=True))
+    small = base_graph(graph, base)
+    peak = dict(zip(chain.names, peaks, strict=True))
+    ranges = []
+    for parameter in small.parameters:
+        share = {"Fv": 0.05, "Fc": 0.1, "Ia": 0.01}.get(parameter.name)
+        value = max(known[parameter.key], 1e-3, key=abs) if share is None else share * peak[parameter.axis]
+        ranges.append(Interval(min(0.0, 2 * value), max(0.0, 2 * value)))
+    inputs = tuple(Interval(-limit, limit) for limits in motion for limit in limits)
+    return small, Limits(inputs, tuple(ranges), peaks, tuple(p / 2 for p in peaks))
+
+
+def tx40() -> tuple[Graph, Limits]:
+    """Staubli's TX40 with the masses of its description."""
+    chain = read_urdf(TX40_URDF, FLOOR).chain
+    motion = ((3.0,) * 6, (5.0, 5.0, 5.0, 8.0, 8.0, 10.0), (30.0, 30.0, 40.0, 60.0, 60.0, 80.0), (1.0,) * 6)
+    return serial(chain, chain.known_inertials(), motion, (40.0, 40.0, 35.0, 10.0, 8.0, 5.0))
+
+
+def puma_base() -> tuple[Graph, Limits]:
+    """The PUMA 560 as a rigid-body recursion over its base parameters."""
+    motion = ((2.8, 3.9, 4.2, 2.0, 1.7, 4.0), (4.0, 3.0, 4.5, 4.0, 4.0, 6.0), (24.0, 18.0, 27.0, 24.0, 24.0, 36.0))
+    peaks = (97.61, 186.4, 89.37, 24.18, 20.07, 21.32)
+    return serial(PumaGeometry().chain(), tuple(armstrong.bodies()), (*motion, (1.0,) * 6), peaks)
+
+
+@cache
 def graph_and_limits(name: str) -> tuple[Graph, Limits]:
     """A model and the box it is compiled for."""
-    if name == "arm":
-        return arm()
-    if name == "axes":
-        return all_axes()
+    made = {"arm": arm, "axes": all_axes, "tx40": tx40, "puma_base": puma_base}
+    if name in made:
+        return made[name]()
     robot = load_robot(name)
-    graph = axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes])
+    graph = robot_graph(robot)
     return graph, robot_limits(robot, graph)
 
 
+@cache
 def model(name: str) -> tuple[Program, Limits]:
     """A compiled model and the box it is compiled for."""
     graph, limits = graph_and_limits(name)

@@ -16,7 +16,6 @@ from idmkit.fixedpoint.program import Code, Unproved
 from idmwire.scales import INT32_MAX, INT32_MIN
 from idmwire.sine import SINE
 
-WIDE = circular.LIMIT
 sizes = st.integers(0, 30).flatmap(lambda bits: st.integers(1 << bits >> 1, 1 << bits)).filter(bool)
 fractions = st.floats(-1, 1)
 exponents = st.integers(-30, 5)
@@ -39,15 +38,28 @@ def clamped_inputs(sizes):
     return asm, [asm.clamp(asm.emit(Code.LOAD, k=[k]), -size, size) for k, size in enumerate(sizes)]
 
 
+def fitting(make, asm, factors):
+    """The product at the finest exponent at which it is proved."""
+    exponent = sum(factor.exponent for factor in factors)
+    while (product := make(asm, *factors, exponent)) is None:
+        exponent += 1
+    return product
+
+
+@pytest.mark.parametrize("floor", [False, True])
 @pytest.mark.parametrize("make", [narrow, split, full])
 @given(
-    sizes=st.tuples(sizes, sizes), at=st.tuples(fractions, fractions), exponents=st.tuples(*[st.integers(-30, 5)] * 2)
+    sizes=st.tuples(sizes, sizes),
+    at=st.tuples(fractions, fractions),
+    exponents=st.tuples(*[st.integers(-30, 5)] * 2),
+    coarser=st.integers(0, 20),
 )
-def test_products_keep_their_error_and_int32(make, sizes, at, exponents):
+def test_products_keep_their_error_and_int32(make, floor, sizes, at, exponents, coarser):
     asm, places = clamped_inputs(sizes)
-    factors = [Factor(place, exponent) for place, exponent in zip(places, exponents, strict=True)]
-    product = make(asm, *factors, WIDE)
-    assert asm.magnitude(product.place) <= WIDE
+    factors = [Factor(place, exponent, floor) for place, exponent in zip(places, exponents, strict=True)]
+    wanted = fitting(make, asm, factors).exponent + coarser
+    product = make(asm, *factors, wanted)
+    assert product.exponent == wanted
     for a in (round(at[0] * sizes[0]), sizes[0], -sizes[0]):
         for b in (round(at[1] * sizes[1]), sizes[1], -sizes[1]):
             result = run(asm, np.array([[a, b]]))[product.place] * 2.0**product.exponent
@@ -58,11 +70,28 @@ def test_products_keep_their_error_and_int32(make, sizes, at, exponents):
 @given(sizes=st.tuples(sizes, sizes))
 def test_wider_products_are_never_worse(sizes):
     errors = []
+    exponent = 0
     for make in (narrow, split, full):
         asm, places = clamped_inputs(sizes)
-        errors.append(make(asm, *(Factor(place, 0) for place in places), WIDE).error)
+        factors = [Factor(place, 0) for place in places]
+        exponent = exponent or fitting(make, asm, factors).exponent + 2
+        errors.append(make(asm, *factors, exponent).error)
     assert errors[0] >= errors[1] >= errors[2]
-    assert errors[2] <= 2.0**-27 * sizes[0] * sizes[1], "two units of a result that has at least 28 bits"
+    assert errors[2] <= max(2.0**-25 * sizes[0] * sizes[1], 8), "two units of a result of 27 bits, or of four"
+
+
+def test_a_product_that_does_not_fit_is_none():
+    asm, places = clamped_inputs([2**30, 2**30])
+    assert all(make(asm, *(Factor(place, 0) for place in places), 5) is None for make in (narrow, split, full))
+
+
+def test_a_cut_that_is_there_already_is_used_again():
+    asm, places = clamped_inputs([2**20, 2**20])
+    first = narrow(asm, Factor(places[0], 0), Factor(places[1], 0), 10)
+    count = len(asm.code)
+    other = narrow(asm, Factor(places[0], 0), Factor(asm.constant(12345), 0), first.cuts[0].bits)
+    assert len(asm.code) <= count + 2
+    assert other.cuts[0].bits in (0, first.cuts[0].bits)
 
 
 @given(size=sizes, at=fractions, bits=st.integers(1, 30))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_models import MODELS, all_axes, arm, graph_and_limits, model
+from compiled_models import MACHINES, SINGLE, all_axes, arm, graph_and_limits, model
 
-from idmkit.dynamics.axes import axes_graph
 from idmkit.errors import ModelError, RobotFileError
 from idmkit.fixedpoint import (
     Emulator,
@@ -21,11 +20,11 @@ from idmkit.fixedpoint import (
     error_report,
     robot_limits,
 )
-from idmkit.fixedpoint.limits import BUDGET
 from idmkit.fixedpoint.program import Code
 from idmkit.fixedpoint.ranges import Interval
 from idmkit.fixedpoint.report import input_counts, torque_errors
 from idmkit.robot import load_robot
+from idmkit.robot_graph import robot_graph
 
 GOLDEN = Path(__file__).parent / "golden"
 GOLDEN_MODELS = {"axes": all_axes, "arm": arm}
@@ -51,10 +50,10 @@ def test_hash_is_a_small_integer_and_follows_the_program():
     assert 0 < program.hash < 2**30
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*SINGLE, "axes", "arm"])
 def test_error_is_within_its_proved_bound(name):
     program, limits = model(name)
-    report = error_report(program, limits, draws=20, states=1000)
+    report = error_report(program, limits, draws=20, states=5000)
     for axis in report.axes:
         assert 0 < axis.rms < axis.largest <= axis.bound
     assert report.proved + report.saturated == len(program.code)
@@ -62,12 +61,15 @@ def test_error_is_within_its_proved_bound(name):
     assert report.axes[0].axis in report.text()
 
 
-@pytest.mark.parametrize("name", ["crank", "slide"])
-def test_ready_robots_lose_less_than_a_thousandth_of_peak_torque(name):
+@pytest.mark.parametrize("name", [*SINGLE, *MACHINES])
+def test_robots_lose_less_than_a_thousandth_of_peak_torque(name):
+    """On every axis, wrists too, at the worst states that a search finds; no value inside the box is limited."""
     program, limits = model(name)
-    assert max(program.error_bounds) <= max(limits.budget) == BUDGET * limits.peak_torque[0]
     report = error_report(program, limits)
-    assert report.axes[0].largest_percent < 100 * PEAK_SHARE
+    assert max(axis.largest_percent for axis in report.axes) < 100 * PEAK_SHARE
+    assert min(axis.largest_percent for axis in report.axes) > 0
+    assert report.saturated_states == 0
+    assert report.parameter_sets == 103
 
 
 def test_widening_brings_the_error_within_the_budget():
@@ -133,9 +135,9 @@ def test_parameters_have_headroom_of_two_bits_in_both_signs():
     program, limits = model("crank")
     index = [p.key for p in program.parameters].index("crank.Fv")
     declared = limits.parameters[index].high
-    assert program.parameters[index].maximum == pytest.approx(4 * declared, rel=2.0**-28)
+    assert program.parameters[index].maximum == pytest.approx(4 * declared, rel=2.0**-13)
     theta = np.zeros(len(program.parameters))
-    theta[index] = -4 * declared
+    theta[index] = -program.parameters[index].maximum
     low, high = input_counts(program, limits)
     assert torque_errors(program, np.array([low, high]), theta).max() <= program.error_bounds[0]
 
@@ -147,7 +149,7 @@ def without(robot, *names, **changes):
 
 
 def limits_of(robot):
-    graph = axes_graph([(axis.name, axis.joint, axis.dynamic_model) for axis in robot.axes])
+    graph = robot_graph(robot)
     limits = robot_limits(robot, graph)
     return dict(zip(graph.keys, limits.parameters, strict=True))
 

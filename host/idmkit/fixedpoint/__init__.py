@@ -1,7 +1,8 @@
 """From a dynamic model to int32 arithmetic with a known error.
 
-trace (CasADi to formula) -> ranges (an interval for every node) -> scaling (exponents, shifts, widths to an error
-budget) -> program, which viper.py writes for the board and emulator.py runs on the host, bit for bit.
+trace (CasADi to formula) -> samples (how large values get, what each weighs) -> scaling (exponents and shifts, sums
+as one thing) with widths (to an error budget) -> program, which viper.py writes for the board and emulator.py runs
+on the host, bit for bit.
 """
 
 from idmkit.fixedpoint.compiler import compile_program, compile_robot

@@ -40,9 +40,24 @@ class Assembler:
         """Times 2^-bits: rounded to nearest for bits > 0, exact for bits < 0."""
         if bits == 0:
             return place
+        low, high = self.ranges[place]
+        if low == high:
+            return self.constant(low + (1 << bits - 1) >> bits if bits > 0 else low << -bits)
         if bits > 0:
             return self.emit(Code.ROUND, place, k=[bits])
         return self.emit(Code.SHL, place, k=[-bits])
+
+    def cut(self, place: int, bits: int, floor: bool) -> int:
+        """Times 2^-bits for bits >= 0, rounded to nearest or, two machine instructions cheaper, down."""
+        if not floor or bits == 0 or self.ranges[place][0] == self.ranges[place][1]:
+            return self.shift(place, bits)
+        return self.emit(Code.SHR, place, k=[bits])
+
+    def is_new_cut(self, place: int, bits: int, floor: bool) -> bool:
+        """Whether `cut` would add an instruction."""
+        if bits == 0 or self.ranges[place][0] == self.ranges[place][1]:
+            return False
+        return Instruction(Code.SHR if floor else Code.ROUND, (place,), (bits,)) not in self._places
 
     def low_bits(self, place: int, bits: int) -> int:
         """The value modulo 2^bits; no instruction where it is proved to be within already."""

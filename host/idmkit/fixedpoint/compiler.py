@@ -1,16 +1,18 @@
-"""The passes in order, and the choice of widths: products get wider until the error is within the budget."""
+"""The passes in order."""
 
 from __future__ import annotations
 
 import math
 
 from idmkit.dynamics.graph import Graph
-from idmkit.fixedpoint.formula import Formula
+from idmkit.fixedpoint.formula import Formula, Op
 from idmkit.fixedpoint.limits import Limits, robot_limits
 from idmkit.fixedpoint.program import Program, ProgramParameter
-from idmkit.fixedpoint.ranges import Interval, node_ranges, sensitivities
-from idmkit.fixedpoint.scaling import TORQUE_EXPONENT, Lowering, Width
+from idmkit.fixedpoint.ranges import Interval
+from idmkit.fixedpoint.samples import Samples
+from idmkit.fixedpoint.scaling import TORQUE_EXPONENT, Lowering, Plan
 from idmkit.fixedpoint.trace import trace
+from idmkit.fixedpoint.widths import choose
 from idmkit.robot import Robot
 from idmkit.robot_graph import robot_graph
 from idmwire.scales import SMALL_MAX
@@ -27,22 +29,30 @@ def compile_robot(robot: Robot) -> Program:
 def compile_program(graph: Graph, limits: Limits) -> Program:
     """Compiles a graph for a box of states and parameters; parameters that can only be zero are gone.
 
-    The program's `error_bounds` say what is proved; where even the widest products leave a bound above
-    `limits.budget` it is the reader of the report who judges. Raises ModelError where the model cannot be compiled.
+    The program's `error_bounds` say what is proved, a worst case of all roundings at once; the widths are chosen
+    by a model of the error, and error_report() judges. Raises ModelError where the model cannot be compiled.
     """
     proved = limits.proved_parameters()
     formula = trace(graph, {k: 0.0 for k, interval in enumerate(proved) if interval.magnitude == 0})
-    parameters = tuple(
+    inputs = _in_turns(limits.inputs, graph.revolute)
+    samples = Samples(formula, inputs, limits.parameters)
+    parameters = [
         _board_parameter(parameter.key, parameter.unit, interval.magnitude)
         for parameter, interval in zip(graph.parameters, proved, strict=True)
-    )
-    inputs = _in_turns(limits.inputs, graph.revolute)
-    lowering = _widen(formula, inputs, proved, parameters, limits.budget)
+    ]
+    expected = samples.expected().tolist()
+
+    def lower(plan: Plan) -> Lowering:
+        return Lowering(formula, inputs, parameters, expected, plan)
+
+    plan = choose(lower, samples, limits.budget)
+    parameters = _shortened(parameters, lower(plan), formula)
+    lowering = lower(plan)
     code, ranges, outputs = lowering.asm.used([value.place for value in lowering.outputs])
     return Program(
         axes=graph.axes,
         revolute=graph.revolute,
-        parameters=parameters,
+        parameters=tuple(parameters),
         code=tuple(code),
         ranges=tuple(ranges),
         outputs=tuple(outputs),
@@ -51,8 +61,26 @@ def compile_program(graph: Graph, limits: Limits) -> Program:
     )
 
 
-def _board_parameter(key: str, unit: str, magnitude: float) -> ProgramParameter:
-    exponent = math.frexp(magnitude)[1] - _MANTISSA_BITS if magnitude else TORQUE_EXPONENT
+def _shortened(parameters: list[ProgramParameter], lowering: Lowering, formula: Formula) -> list[ProgramParameter]:
+    """Parameters without the bits that every product cuts off: the board need not cut what the host has rounded."""
+    bits: dict[int, int] = {}
+    for product, cuts in lowering.cuts.items():
+        taken = {cut.operand: cut.bits for cut in cuts}
+        for operand, arg in enumerate(formula.nodes[product].args):
+            node = formula.nodes[arg]
+            if node.op is Op.PARAMETER:
+                bits[node.index] = min(bits.get(node.index, 30), taken.get(operand, 0))
+    for node in formula.nodes:
+        if node.op is not Op.MUL:
+            for arg in node.args:
+                if formula.nodes[arg].op is Op.PARAMETER:
+                    bits[formula.nodes[arg].index] = 0
+    return [_board_parameter(p.key, p.unit, p.maximum, p.exponent + bits.get(k, 0)) for k, p in enumerate(parameters)]
+
+
+def _board_parameter(key: str, unit: str, magnitude: float, exponent: int | None = None) -> ProgramParameter:
+    if exponent is None:
+        exponent = math.frexp(magnitude)[1] - _MANTISSA_BITS if magnitude else TORQUE_EXPONENT
     return ProgramParameter(key, unit, exponent, min(round(magnitude * 2.0**-exponent), SMALL_MAX))
 
 
@@ -60,39 +88,3 @@ def _in_turns(inputs: tuple[Interval, ...], revolute: tuple[bool, ...]) -> list[
     turn = 2 * math.pi
     scales = [turn if k < len(revolute) and revolute[k] else 1.0 for k in range(len(inputs))]
     return [Interval(i.low / scale, i.high / scale) for i, scale in zip(inputs, scales, strict=True)]
-
-
-def _widen(
-    formula: Formula,
-    inputs: list[Interval],
-    proved: tuple[Interval, ...],
-    parameters: tuple[ProgramParameter, ...],
-    budget: tuple[float, ...],
-) -> Lowering:
-    """Widens the product that adds most to an error above its budget, until none is above or none can be wider."""
-    ranges = node_ranges(formula, inputs, proved)
-    weights = [sensitivities(formula, ranges, axis) for axis in range(len(budget))]
-    widths: dict[int, Width] = {}
-    best = Lowering(formula, inputs, parameters, widths)
-    finished: set[int] = set()
-    while True:
-        over = [axis for axis, value in enumerate(best.outputs) if value.error > budget[axis]]
-        shares = {
-            place: max(weights[axis][place] * error / budget[axis] for axis in over)
-            for place, error in best.rounding.items()
-            if over and error > 0 and place not in finished
-        }
-        if not shares:
-            return best
-        place = max(shares, key=lambda p: (shares[p], -p))
-        width = widths.get(place, Width.NARROW)
-        if width is Width.FULL:
-            finished.add(place)
-            continue
-        trial = widths | {place: Width(width + 1)}
-        lowered = Lowering(formula, inputs, parameters, trial)
-        widths = trial
-        if lowered.rounding[place] < best.rounding[place]:
-            best = lowered
-        elif width + 1 == Width.FULL:
-            finished.add(place)

@@ -21,21 +21,23 @@ class Emulator:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._limits = [parameter.limit for parameter in program.parameters]
+        self._limits = np.array([parameter.limit for parameter in program.parameters], dtype=np.int64)
 
-    def run(self, x: ArrayLike, p: Sequence[int]) -> NDArray[np.int32]:
+    def run(self, x: ArrayLike, p: ArrayLike) -> NDArray[np.int32]:
         """Outputs int32 [S, n+1] (torques in wire counts, number of saturations) at inputs int32 [S, 4n].
 
-        `p`: mantissas, within the program's limits (ModelError otherwise). A value outside its proved interval
-        is an AssertionError: the compiler's proof would be wrong.
+        `p`: mantissas [p] or one set a state [S, p], within the program's limits (ModelError otherwise). A value
+        outside its proved interval is an AssertionError: the compiler's proof would be wrong.
         """
         states = np.asarray(x, dtype=np.int32).reshape(-1, 4 * self.program.n_axes).astype(np.int64)
-        if len(p) != len(self._limits) or any(abs(m) > limit for m, limit in zip(p, self._limits, strict=True)):
-            raise ModelError(f"mantissas {list(p)} are not within the program's limits {self._limits}")
-        parts = [self._block(states[k : k + BLOCK], p) for k in range(0, len(states), BLOCK)]
+        sets = np.asarray(p, dtype=np.int64)
+        if sets.shape[-1:] != self._limits.shape or np.any(np.abs(sets) > self._limits):
+            raise ModelError(f"mantissas {sets.tolist()} are not within the program's limits {self._limits.tolist()}")
+        sets = np.broadcast_to(sets, (len(states), len(self._limits)))
+        parts = [self._block(states[k : k + BLOCK], sets[k : k + BLOCK].T) for k in range(0, len(states), BLOCK)]
         return np.concatenate(parts) if parts else np.empty((0, self.program.n_axes + 1), dtype=np.int32)
 
-    def _block(self, x: NDArray[np.int64], p: Sequence[int]) -> NDArray[np.int32]:
+    def _block(self, x: NDArray[np.int64], p: NDArray[np.int64]) -> NDArray[np.int32]:
         values: list[Any] = []
         saturations = np.zeros(len(x), dtype=np.int64)
         for instruction, (low, high) in zip(self.program.code, self.program.ranges, strict=True):
@@ -50,14 +52,14 @@ class Emulator:
         return np.stack([*columns, saturations], axis=1).astype(np.int32)
 
 
-def execute(instruction: Instruction, args: Sequence[Any], x: NDArray[np.int64], p: Sequence[int]) -> Any:
-    """Result of one instruction, int64 (scalar or one a state)."""
+def execute(instruction: Instruction, args: Sequence[Any], x: NDArray[np.int64], p: Any) -> Any:
+    """Result of one instruction, int64 (scalar or one a state); `p`: mantissas, or for each one a state."""
     k = instruction.immediate[0] if instruction.immediate else 0
     match instruction.code:
         case Code.LOAD:
             return x[:, k]
         case Code.PARAMETER:
-            return np.int64(p[k])
+            return np.asarray(p[k], dtype=np.int64)
         case Code.CONSTANT:
             return np.int64(k)
         case Code.ADD:

@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 
 
 class Op(StrEnum):
-    """Operations of a formula. The argument of SIN and COS is in turns."""
+    """Operations of a formula. The argument of SIN and COS is in turns.
+
+    INVERSE is 1/x, ROOT the square root. LIMIT holds a value that is proved nowhere, only seen, to be between `low`
+    and `high`; the board limits it there and counts.
+    """
 
     INPUT = "input"
     PARAMETER = "parameter"
@@ -29,16 +33,23 @@ class Op(StrEnum):
     NEG = "neg"
     SIN = "sin"
     COS = "cos"
+    INVERSE = "inverse"
+    ROOT = "root"
+    LIMIT = "limit"
 
 
 @dataclass(frozen=True)
 class Node:
-    """One operation. `args` are places of earlier nodes, `index` counts inputs or parameters, `value` is a constant."""
+    """One operation. `args` are places of earlier nodes, `index` counts inputs or parameters.
+
+    `value` is a constant, or where a LIMIT begins; `high` is where it ends.
+    """
 
     op: Op
     args: tuple[int, ...] = ()
     index: int = 0
     value: float = 0.0
+    high: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -58,12 +69,15 @@ class Formula:
 
     def evaluate(self, inputs: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         """Outputs [S, n] in float64 at `inputs` [S, 4n] and `parameters` [p] or [S, p]."""
+        return self.values(inputs, parameters)[list(self.outputs)].T
+
+    def values(self, inputs: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of all nodes [nodes, S]."""
         theta = np.broadcast_to(parameters, (len(inputs), np.shape(parameters)[-1]))
-        values: list[Any] = []
-        for node in self.nodes:
-            args = [values[place] for place in node.args]
-            values.append(_evaluate(node, args, inputs, theta))
-        return np.stack([np.broadcast_to(values[place], len(inputs)) for place in self.outputs], axis=1)
+        values = np.empty((len(self.nodes), len(inputs)))
+        for place, node in enumerate(self.nodes):
+            values[place] = _evaluate(node, [values[arg] for arg in node.args], inputs, theta)
+        return values
 
 
 def _node_text(node: Node) -> str:
@@ -71,6 +85,8 @@ def _node_text(node: Node) -> str:
         return f"constant {node.value.hex()}"
     if node.op in (Op.INPUT, Op.PARAMETER):
         return f"{node.op} {node.index}"
+    if node.op is Op.LIMIT:
+        return f"limit f{node.args[0]} {node.value.hex()} {node.high.hex()}"
     return f"{node.op} " + " ".join(f"f{place}" for place in node.args)
 
 
@@ -94,6 +110,12 @@ def _evaluate(node: Node, args: list[Any], inputs: NDArray[np.float64], theta: N
             return np.sin(2 * np.pi * args[0])
         case Op.COS:
             return np.cos(2 * np.pi * args[0])
+        case Op.INVERSE:
+            return 1 / args[0]
+        case Op.ROOT:
+            return np.sqrt(args[0])
+        case Op.LIMIT:
+            return np.clip(args[0], node.value, node.high)
 
 
 class FormulaBuilder:
@@ -187,6 +209,20 @@ class FormulaBuilder:
         """Cosine of an angle in turns."""
         return self._make(Node(Op.COS, (turns,)))
 
+    def inverse(self, a: int) -> int:
+        """1/a."""
+        x = self._value(a)
+        return self._make(Node(Op.INVERSE, (a,))) if x is None or x == 0 else self.constant(1 / x)
+
+    def root(self, a: int) -> int:
+        """Square root of a."""
+        x = self._value(a)
+        return self._make(Node(Op.ROOT, (a,))) if x is None or x < 0 else self.constant(x**0.5)
+
+    def limit(self, a: int, low: float, high: float) -> int:
+        """a, held within [low, high]."""
+        return self._make(Node(Op.LIMIT, (a,), value=low, high=high))
+
     def formula(self, outputs: Sequence[int]) -> Formula:
         """What the outputs need, each node right after its operands."""
         order: dict[int, int] = {}
@@ -201,7 +237,7 @@ class FormulaBuilder:
                 else:
                     stack.extend(reversed(missing))
         nodes = [
-            Node(node.op, tuple(order[arg] for arg in node.args), node.index, node.value)
+            Node(node.op, tuple(order[arg] for arg in node.args), node.index, node.value, node.high)
             for node in (self.nodes[place] for place in order)
         ]
         return Formula(tuple(nodes), tuple(order[place] for place in outputs))
@@ -210,7 +246,7 @@ class FormulaBuilder:
         if node not in self._places:
             self._places[node] = len(self.nodes)
             self.nodes.append(node)
-            head = f"{node.op} {node.index} {node.value.hex()}".encode()
+            head = f"{node.op} {node.index} {node.value.hex()} {node.high.hex()}".encode()
             self._digests.append(hashlib.sha256(head + b"".join(self._digests[arg] for arg in node.args)).digest())
         return self._places[node]
 

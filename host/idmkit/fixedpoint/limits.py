@@ -16,8 +16,9 @@ from idmkit.robot import Robot
 
 HEADROOM = 4.0
 """Parameters may grow by two bits beyond their declared range before a program must be compiled anew."""
-BUDGET = 2.5e-4
-"""Error budget as a share of the drive's peak torque: a quarter of a per mille, near a drive's own quantum."""
+BUDGET = 8e-4
+"""Error budget as a share of the drive's peak torque; what a search finds must stay below a thousandth."""
+QUANTUM = 1e-3
 _CORNER_AXES = 4
 
 
@@ -26,12 +27,13 @@ class Limits:
     """What a compiled program must hold for.
 
     `inputs` [4n]: intervals of q, qd, qdd, direction (SI, rad). `parameters` [p]: declared ranges, without headroom.
-    `peak_torque` [n]: the drives' peak at the joint, Nm or N.
+    `peak_torque` [n]: the drives' peak at the joint, Nm or N. `rated_torque` [n]: the same, rated; none known: ().
     """
 
     inputs: tuple[Interval, ...]
     parameters: tuple[Interval, ...]
     peak_torque: tuple[float, ...]
+    rated_torque: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for what, intervals in (("input", self.inputs), ("parameter", self.parameters)):
@@ -48,6 +50,11 @@ class Limits:
     def budget(self) -> tuple[float, ...]:
         """Allowed error of each axis, Nm or N."""
         return tuple(BUDGET * peak for peak in self.peak_torque)
+
+    @property
+    def quantum(self) -> tuple[float, ...]:
+        """The drives' own step [n], a thousandth of rated torque, in which they take a torque offset (0x60B2)."""
+        return tuple(QUANTUM * rated for rated in self.rated_torque or (0.0,) * len(self.peak_torque))
 
     def proved_parameters(self) -> tuple[Interval, ...]:
         """The ranges with headroom, both signs: an estimate of a small positive parameter may come out negative."""
@@ -86,7 +93,7 @@ def robot_limits(robot: Robot, graph: Graph) -> Limits:
         else:
             magnitude = by_torque.get(parameter.key, 0.0)
             result.append(Interval(-magnitude, magnitude))
-    return Limits(inputs, tuple(result), peaks)
+    return Limits(inputs, tuple(result), peaks, tuple(axis.drive.joint_rated_torque for axis in axes))
 
 
 def _geometry(axis: Axis, gravity: float) -> dict[str, Interval]:

@@ -1,10 +1,11 @@
-"""Pass 2: an interval for every node of a formula, from the intervals of inputs and parameters."""
+"""Intervals of real numbers, and one for every node of a formula."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from idmkit.errors import ModelError
 from idmkit.fixedpoint.formula import Formula, Op
 
 
@@ -43,6 +44,10 @@ def node_ranges(formula: Formula, inputs: Sequence[Interval], parameters: Sequen
                 result = Interval(-args[0].high, -args[0].low)
             case Op.SIN | Op.COS:
                 result = Interval(-1.0, 1.0)
+            case Op.LIMIT:
+                result = Interval(node.value, node.high)
+            case Op.INVERSE | Op.ROOT:
+                raise ModelError("a quotient or root must be expanded before its range is known")
         ranges.append(result)
     return ranges
 
@@ -52,19 +57,3 @@ def _product(a: Interval, b: Interval, *, same: bool) -> Interval:
     if same:
         return Interval(0.0 if a.low <= 0 <= a.high else min(a.low**2, a.high**2), max(corners))
     return Interval(min(corners), max(corners))
-
-
-def sensitivities(formula: Formula, ranges: Sequence[Interval], output: int) -> list[float]:
-    """Bounds of |d output / d node| over the whole box, one a node; an error at a node counts this many times."""
-    result = [0.0] * len(formula.nodes)
-    result[formula.outputs[output]] = 1.0
-    for place in range(len(formula.nodes) - 1, -1, -1):
-        node = formula.nodes[place]
-        if node.op is Op.MUL:
-            a, b = node.args
-            result[a] += result[place] * ranges[b].magnitude
-            result[b] += result[place] * ranges[a].magnitude
-        elif node.op in (Op.ADD, Op.SUB, Op.NEG):
-            for arg in node.args:
-                result[arg] += result[place]
-    return result

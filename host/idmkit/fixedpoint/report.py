@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from idmkit.fixedpoint.emulator import Emulator
 from idmkit.fixedpoint.limits import Limits
-from idmkit.fixedpoint.program import Code, Program
+from idmkit.fixedpoint.program import Code, ParameterOutOfRange, Program
 from idmkit.fixedpoint.scaling import INPUT_EXPONENTS, TORQUE_EXPONENT
 
 _CORNERS = 1024
@@ -26,13 +26,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AxisError:
-    """Errors of one axis in Nm or N; `worst_state` holds the wire integers x[4n] of the largest error found."""
+    """Errors of one axis in Nm or N.
+
+    `quantum`: the drive's own step, 0.1 % of rated torque. `worst_state`: wire integers x[4n] of the largest error.
+    """
 
     axis: str
     largest: float
     rms: float
     bound: float
     peak_torque: float
+    quantum: float
     worst_state: tuple[int, ...]
 
     @property
@@ -70,41 +74,52 @@ class ErrorReport:
             f"{self.proved} values proved in range, "
             f"{self.saturated} limited and counted; {self.instructions} instructions, "
             f"{self.multiplications} multiplications",
-            f"{'axis':<12}{'largest':>12}{'rms':>12}{'proved':>12}   {'largest':>9}{'proved':>9}  of peak torque",
+            f"{'axis':<12}{'largest':>12}{'rms':>12}{'proved':>12}   {'largest':>9}{'proved':>9}  of peak torque; "
+            "a drive's quantum",
         ]
         lines += [
             f"{axis.axis:<12}{axis.largest:>12.3g}{axis.rms:>12.3g}{axis.bound:>12.3g}   "
-            f"{axis.largest_percent:>8.4f}%{axis.bound_percent:>8.4f}%  {axis.peak_torque:.4g}"
+            f"{axis.largest_percent:>8.4f}%{axis.bound_percent:>8.4f}%  {axis.peak_torque:<14.4g}{axis.quantum:.3g}"
             for axis in self.axes
         ]
         return "\n".join(lines)
 
 
 def error_report(
-    program: Program, limits: Limits, *, draws: int = 100, states: int = 2000, seed: int = 0
+    program: Program, limits: Limits, *, draws: int = 100, states: int = 20_000, seed: int = 0
 ) -> ErrorReport:
     """Compares emulator and float64 on random states, corners, and states found by climbing to larger errors.
 
-    Parameters: middle and ends of their declared ranges and `draws` random sets. The reference takes parameters
-    as given, so rounding them to mantissas counts as error; states are integers on both sides.
+    Parameters: middle and ends of their declared ranges and `draws` random sets; each state has one of them. The
+    reference takes parameters as given, so rounding them to mantissas counts as error; states are integers on both
+    sides.
     """
     rng = np.random.default_rng(seed)
-    low, high = input_counts(program, limits)
+    low, high = box = input_counts(program, limits)
     x = np.concatenate([rng.integers(low, high + 1, (states, len(low))), corner_states(low, high, rng)])
-    thetas = _parameter_sets(limits, draws, rng)
-    tally = _Tally(program.n_axes, x)
-    for theta in thetas:
-        tally.add(x, theta, torque_errors(program, x, theta), states)
-    axes = []
-    for axis, name in enumerate(program.axes):
-        state, found = _climb(program, axis, tally.climbers[axis], tally.theta[axis], (low, high), rng)
-        bound, peak = program.error_bounds[axis], limits.peak_torque[axis]
-        axes.append(AxisError(name, found, tally.rms[axis], bound, peak, tuple(state.tolist())))
+    sets = _parameter_sets(limits, draws, rng)
+    theta = sets[rng.integers(0, len(sets), len(x))]
+    errors = torque_errors(program, x, theta)
+    limited = errors[:, 0] == SATURATED
+    compared = errors[:states][~limited[:states]]
+    rms = np.sqrt(np.mean(compared**2, axis=0)) if len(compared) else np.zeros(program.n_axes)
+    worst, largest = _climb(program, x, theta, errors, box, rng)
     return ErrorReport(
-        axes=tuple(axes),
-        states=len(x) * len(thetas) + program.n_axes * _CLIMBERS * _CLIMBS,
-        saturated_states=tally.saturated,
-        parameter_sets=len(thetas),
+        axes=tuple(
+            AxisError(
+                axis=name,
+                largest=float(largest[k]),
+                rms=float(rms[k]),
+                bound=program.error_bounds[k],
+                peak_torque=limits.peak_torque[k],
+                quantum=limits.quantum[k],
+                worst_state=tuple(worst[k].tolist()),
+            )
+            for k, name in enumerate(program.axes)
+        ),
+        states=len(x) + program.n_axes * _CLIMBERS * _CLIMBS,
+        saturated_states=int(limited.sum()),
+        parameter_sets=len(sets),
         proved=program.proved,
         saturated=program.saturated,
         multiplications=program.count(Code.MUL),
@@ -113,16 +128,19 @@ def error_report(
 
 
 def torque_errors(program: Program, x: Ints, theta: Floats) -> Floats:
-    """|program - float64| [S, n], Nm or N, at wire integers x [S, 4n] and real parameters theta [p].
+    """|program - float64| [S, n], Nm or N, at wire integers x [S, 4n] and real parameters theta [p] or [S, p].
 
     SATURATED where the program limited a value: the two must differ there.
     """
-    keys = [parameter.key for parameter in program.parameters]
-    p = program.mantissas(dict(zip(keys, theta.tolist(), strict=True)))
-    y = Emulator(program).run(x, p)
+    scales = np.array([2.0**parameter.exponent for parameter in program.parameters])
+    most = np.array([parameter.limit for parameter in program.parameters])
+    mantissas = np.rint(theta / scales)
+    if np.any(np.abs(mantissas) > most):
+        raise ParameterOutOfRange("parameters to be compared lie outside the ranges that the program is compiled for")
+    y = Emulator(program).run(x, mantissas.astype(np.int64))
     torque = y[:, :-1] * 2.0**TORQUE_EXPONENT
-    scale = np.repeat([2.0**exponent for exponent in INPUT_EXPONENTS], program.n_axes)
-    difference: Floats = np.abs(torque - program.formula.evaluate(x * scale, theta))
+    inputs = np.repeat([2.0**exponent for exponent in INPUT_EXPONENTS], program.n_axes)
+    difference: Floats = np.abs(torque - program.formula.evaluate(x * inputs, theta))
     difference[y[:, -1] > 0] = SATURATED
     return difference
 
@@ -149,52 +167,35 @@ def corner_states(low: Ints, high: Ints, rng: np.random.Generator) -> Ints:
     return corners
 
 
-class _Tally:
-    """Errors over all sets of parameters: rms of the random states, and per axis where to climb from."""
-
-    def __init__(self, n_axes: int, x: Ints) -> None:
-        self.saturated = 0
-        self.climbers = [x[:_CLIMBERS]] * n_axes
-        self.theta = [np.empty(0)] * n_axes
-        self._worst = np.full(n_axes, -math.inf)
-        self._squares = np.zeros(n_axes)
-        self._compared = 0
-
-    @property
-    def rms(self) -> list[float]:
-        """Root of the mean square error of each axis."""
-        return [math.sqrt(square / max(self._compared, 1)) for square in self._squares.tolist()]
-
-    def add(self, x: Ints, theta: Floats, errors: Floats, random: int) -> None:
-        """Takes the errors [S, n] of one set of parameters; the first `random` states are random ones."""
-        limited = errors[:, 0] == SATURATED
-        self.saturated += int(limited.sum())
-        self._compared += int((~limited[:random]).sum())
-        self._squares += np.sum(errors[:random][~limited[:random]] ** 2, axis=0)
-        for axis, error in enumerate(errors.max(axis=0)):
-            if error > self._worst[axis]:
-                self._worst[axis], self.theta[axis] = error, theta
-                self.climbers[axis] = x[np.argsort(errors[:, axis])[-_CLIMBERS:]]
-
-
-def _parameter_sets(limits: Limits, draws: int, rng: np.random.Generator) -> list[Floats]:
+def _parameter_sets(limits: Limits, draws: int, rng: np.random.Generator) -> Floats:
+    """Middle, low end, high end, and `draws` random sets [3 + draws, p]."""
     low = np.array([interval.low for interval in limits.parameters])
     high = np.array([interval.high for interval in limits.parameters])
-    return [(low + high) / 2, low, high, *rng.uniform(low, high, (draws, len(low)))]
+    return np.stack([(low + high) / 2, low, high, *rng.uniform(low, high, (draws, len(low)))])
 
 
 def _climb(
-    program: Program, axis: int, x: Ints, theta: Floats, box: tuple[Ints, Ints], rng: np.random.Generator
-) -> tuple[Ints, float]:
-    """Random steps of all sizes, kept where the error grows; the worst state and its error."""
+    program: Program,
+    x: Ints,
+    theta: Floats,
+    errors: Floats,
+    box: tuple[Ints, Ints],
+    rng: np.random.Generator,
+) -> tuple[Ints, Floats]:
+    """Random steps of all sizes from the worst states of each axis, kept where that axis's error grows.
+
+    Parameters stay as they are. Returns the worst states [n, 4n] and their errors [n].
+    """
     low, high = box
-    errors = torque_errors(program, x, theta)[:, axis]
+    axes = np.repeat(np.arange(program.n_axes), _CLIMBERS)
+    start = np.argsort(errors, axis=0)[-_CLIMBERS:].T.ravel()
+    x, theta, best = x[start], theta[start], errors[start, axes]
     for _ in range(_CLIMBS):
         size = 2.0 ** -rng.uniform(1, 24, x.shape) * (high - low)
         step = np.rint(rng.normal(size=x.shape) * size).astype(np.int64) * (rng.random(x.shape) < 0.5)
         trial = np.clip(x + step, low, high)
-        found = torque_errors(program, trial, theta)[:, axis]
-        better = found > errors
-        x, errors = np.where(better[:, None], trial, x), np.where(better, found, errors)
-    best = int(np.argmax(errors))
-    return x[best], float(errors[best])
+        found = torque_errors(program, trial, theta)[np.arange(len(axes)), axes]
+        better = found > best
+        x, best = np.where(better[:, None], trial, x), np.where(better, found, best)
+    top = [int(np.flatnonzero(axes == axis)[best[axes == axis].argmax()]) for axis in range(program.n_axes)]
+    return x[top], best[top]

@@ -53,6 +53,9 @@ class _Tracer:
             ca.OP_MUL: b.mul,
             ca.OP_NEG: b.neg,
             ca.OP_SQ: lambda x: b.mul(x, x),
+            ca.OP_DIV: lambda x, y: b.mul(x, b.inverse(y)),
+            ca.OP_INV: b.inverse,
+            ca.OP_SQRT: b.root,
             ca.OP_TWICE: lambda x: b.mul(b.constant(2.0), x),
             ca.OP_SIN: lambda x: self._circular(x, 0),
             ca.OP_COS: lambda x: self._circular(x, 1),
@@ -72,7 +75,7 @@ class _Tracer:
     def apply(self, op: int, args: list[int]) -> int:
         if op not in self._operations:
             raise ModelError(
-                f"the model uses CasADi operation {op}, which no board program has; write it with + - * sin cos"
+                f"the model uses CasADi operation {op}, which no board program has; write it with + - * / sqrt sin cos"
             )
         return self._operations[op](*args)
 

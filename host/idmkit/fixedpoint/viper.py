@@ -1,14 +1,22 @@
 """Writes a program as MicroPython viper source.
 
-The same text runs on 32- and 64-bit words: values stay in int32 by proof, loads are sign-extended by `sh` (32 on
-64-bit words, 0 on 32-bit ones), no literal reaches 2^30, shifts are literals in 0..31.
+One emitter, two texts. With `words` None the text runs on 32- and 64-bit words: loads are sign-extended by `sh`
+(32 on 64-bit words, 0 on 32-bit ones). With `words` 32 loads stand alone, which a 32-bit board runs faster.
+Values stay in int32 by proof, no literal reaches 2^30, shifts are literals in 0..31.
+
+MicroPython keeps a function's first three locals in registers; any other one costs a load, and a store where both
+operands of an operation are such. So a long program is a function whose first three arguments are registers by
+name, for the values that are used most, behind a wrapper with the signature that the firmware calls.
 """
 
 from __future__ import annotations
 
 from idmkit.fixedpoint.program import Code, Program
+from idmkit.fixedpoint.registers import Locals
 
 NESTING = 10
+LONG = 300
+"""Instructions from which on registers save more than the wrapper costs."""
 
 _HEAD = '''"""Inverse dynamics of {axes}: {proved} values proved in range, {saturated} limited and counted."""
 
@@ -22,15 +30,26 @@ PARAMETER_LIMITS = ({limits})
 
 # x: q, qd, qdd, direction of all axes; p: mantissas; y: torques, then how often a value was limited;
 # sine: idmwire.sine.SINE; sh: 32 on 64-bit words, 0 on 32-bit ones.
-# {multiplications} multiplications, {instructions} instructions.
+# {multiplications} multiplications, {instructions} instructions, {locals} locals.
 @micropython.viper
-def inverse_dynamics(x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):
+def {name}({registers}x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):
     n = 0
 '''
+_TAIL = """
+
+def inverse_dynamics(x, p, y, sine, sh):
+    _evaluate(0, 0, 0, x, p, y, sine, sh)
+"""
 
 
-def emit_viper(program: Program) -> str:
-    """Source of a module with PROGRAM_HASH, N_AXES, N_PARAMETERS, PARAMETER_LIMITS and `inverse_dynamics`."""
+def emit_viper(program: Program, *, words: int | None = None) -> str:
+    """Source of a module with PROGRAM_HASH, N_AXES, N_PARAMETERS, PARAMETER_LIMITS and `inverse_dynamics`.
+
+    `words`: 32 for a board with 32-bit words only, None for any.
+    """
+    registers = ("a", "b", "c") if len(program.code) >= LONG else ()
+    writer = _Writer(program, registers, extend=words != 32)
+    body = "".join(f"    {line}\n" for line in writer.lines())
     head = _HEAD.format(
         axes=", ".join(program.axes),
         proved=program.proved,
@@ -41,18 +60,11 @@ def emit_viper(program: Program) -> str:
         limits=" ".join(f"{parameter.limit}," for parameter in program.parameters),
         multiplications=program.count(Code.MUL),
         instructions=len(program.code),
+        locals=writer.locals.count,
+        name="_evaluate" if registers else "inverse_dynamics",
+        registers="".join(f"{name}: int, " for name in registers),
     )
-    return head + "".join(f"    {line}\n" for line in _Writer(program).lines())
-
-
-def _uses(program: Program) -> list[int]:
-    counts = [0] * len(program.code)
-    for instruction in program.code:
-        for arg in instruction.args:
-            counts[arg] += 1
-    for output in program.outputs:
-        counts[output] += 1
-    return counts
+    return head + body + (_TAIL if registers else "")
 
 
 def _named(program: Program) -> list[bool]:
@@ -60,9 +72,15 @@ def _named(program: Program) -> list[bool]:
 
     An expression nests at most NESTING operations, for a compiler that runs on a board's small stack.
     """
+    counts = [0] * len(program.code)
+    for instruction in program.code:
+        for arg in instruction.args:
+            counts[arg] += 1
+    for output in program.outputs:
+        counts[output] += 1
     named: list[bool] = []
     depths: list[int] = []
-    for instruction, count in zip(program.code, _uses(program), strict=True):
+    for instruction, count in zip(program.code, counts, strict=True):
         depth = 1 + max((depths[arg] for arg in instruction.args), default=0)
         shared = count > 1 and instruction.code is not Code.CONSTANT
         named.append(instruction.code is Code.CLAMP or shared or depth >= NESTING)
@@ -71,56 +89,48 @@ def _named(program: Program) -> list[bool]:
 
 
 class _Writer:
-    """Writes statements in the program's order; a local is used again after the last statement that reads it."""
+    """Writes statements in the program's order."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, registers: tuple[str, ...], *, extend: bool) -> None:
         self._code = program.code
         self._named = _named(program)
+        self._extend = extend
+        self._n_axes = program.n_axes
         self._outputs: dict[int, list[int]] = {}
         for axis, place in enumerate(program.outputs):
             self._outputs.setdefault(place, []).append(axis)
         self._statements = [k for k in range(len(self._code)) if self._named[k] or k in self._outputs]
-        self._last = {read: k for k in self._statements for read in self._reads(k)}
-        self._last |= {k: max(k, self._last.get(k, k)) for k in self._outputs}
-        self._locals: dict[int, str] = {}
-        self._n_axes = program.n_axes
+        reads = {k: self._reads(k) for k in self._statements}
+        self.locals = Locals([(k, self._named[k], reads[k]) for k in self._statements], registers)
 
     def lines(self) -> list[str]:
         """The function's body after `n = 0`."""
         lines: list[str] = []
-        free: list[str] = []
-        count = 0
         for place in self._statements:
             text = _bare(self._expression(place))
-            free += [self._locals.pop(read) for read in sorted(self._reads(place)) if self._last[read] == place]
             if self._named[place]:
-                if not free:
-                    free.append(f"v{count}")
-                    count += 1
-                name = self._locals[place] = free.pop()
+                name = self.locals.names[place]
                 lines.append(f"{name} = {text}")
                 if self._code[place].code is Code.CLAMP:
                     lines += _clamp(name, *self._code[place].immediate)
                 text = name
             lines += [f"y[{axis}] = {text}" for axis in self._outputs.get(place, [])]
-            if self._named[place] and self._last.get(place, place) == place:
-                free.append(self._locals.pop(place))
         return [*lines, f"y[{self._n_axes}] = n"]
 
-    def _reads(self, place: int) -> set[int]:
-        """Named values that the text of this value reads."""
-        found: set[int] = set()
+    def _reads(self, place: int) -> list[int]:
+        """Named values that the text of this value reads, as often as it does."""
+        found: list[int] = []
         stack = list(self._code[place].args)
         while stack:
             arg = stack.pop()
             if self._named[arg]:
-                found.add(arg)
+                found.append(arg)
             else:
                 stack += self._code[arg].args
         return found
 
     def _operand(self, place: int) -> str:
-        return self._locals[place] if self._named[place] else self._expression(place)
+        return self.locals.names[place] if self._named[place] else self._expression(place)
 
     def _expression(self, place: int) -> str:
         """Text of one value; every operation stands in brackets."""
@@ -129,17 +139,17 @@ class _Writer:
         k = instruction.immediate[0] if instruction.immediate else 0
         match instruction.code:
             case Code.LOAD:
-                return _signed(f"x[{k}]")
+                return self._signed(f"x[{k}]")
             case Code.PARAMETER:
-                return _signed(f"p[{k}]")
+                return self._signed(f"p[{k}]")
             case Code.CONSTANT:
                 return str(k) if k >= 0 else f"({k})"
             case Code.ADD:
-                return f"({args[0]} + {args[1]})"
+                return f"({_longer_first(args, '+')})"
             case Code.SUB:
                 return f"({args[0]} - {args[1]})"
             case Code.MUL:
-                return f"({args[0]} * {args[1]})"
+                return f"({_longer_first(args, '*')})"
             case Code.NEG:
                 return f"(0 - {args[0]})"
             case Code.SHL:
@@ -151,7 +161,7 @@ class _Writer:
             case Code.AND:
                 return f"({self._masked(instruction.args[0], args[0])} & {k})"
             case Code.SINE:
-                return _signed(f"sine[{args[0]}]")
+                return self._signed(f"sine[{args[0]}]")
             case Code.CLAMP:
                 return args[0]
 
@@ -160,22 +170,45 @@ class _Writer:
         load = self._code[place]
         return f"x[{load.immediate[0]}]" if load.code is Code.LOAD and not self._named[place] else operand
 
+    def _signed(self, load: str) -> str:
+        return f"(({load} << sh) >> sh)" if self._extend else load
+
+
+def _longer_first(args: list[str], operator: str) -> str:
+    """What needs computing goes first: its result waits in a register while the other operand is loaded."""
+    first, second = args if args[0].startswith("(") or not args[1].startswith("(") else reversed(args)
+    return f"{first} {operator} {second}"
+
 
 def _clamp(name: str, low: int, high: int) -> list[str]:
-    return [
-        f"if {name} > {high}:",
-        f"    {name} = {high}",
+    """Two comparisons, behind one test that finds whether either can hold: that is what costs when neither does."""
+    bits = high.bit_length()
+    width = high - low
+    if low == -high - 1 == -(1 << bits) and bits < 30:
+        test = f"({name} + {high + 1}) >> {bits + 1}"
+    elif low == -high - 1 == -(1 << bits):
+        test = f"(({name} >> {bits}) + 1) >> 1"
+    elif width < 1 << 30 and abs(low) < 1 << 30:
+        moved = f"{name} - {low}" if low >= 0 else f"{name} + {-low}"
+        test = f"uint({moved}) > uint({width})"
+    else:
+        test = ""
+    comparisons = [
+        f"if {name} > {_literal(high)}:",
+        f"    {name} = {_literal(high)}",
         "    n += 1",
-        f"elif {name} < {low}:",
-        f"    {name} = {low}",
+        f"elif {name} < {_literal(low)}:",
+        f"    {name} = {_literal(low)}",
         "    n += 1",
     ]
+    return [f"if {test}:", *(f"    {line}" for line in comparisons)] if test else comparisons
+
+
+def _literal(value: int) -> str:
+    """A number below 2^30, or made of such."""
+    return str(value) if abs(value) < 1 << 30 else f"({value >> 1} << 1)" if value % 2 == 0 else str(value)
 
 
 def _bare(expression: str) -> str:
     """Without the outermost brackets."""
     return expression[1:-1] if expression.startswith("(") else expression
-
-
-def _signed(load: str) -> str:
-    return f"(({load} << sh) >> sh)"
