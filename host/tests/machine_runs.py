@@ -85,8 +85,27 @@ def run(robot: Robot, path: Path, seconds: float) -> Motion:
     samples = np.arange(rest, cycles - 1) * m
     mean = (summed[samples + half] - summed[samples - half]) / m
     noise = np.array([loops.torque_noise for loops in spec.axes])
-    flat = {k if owner == robot.name else f"{owner}.{k}": v for owner, own in truth.items() for k, v in own.items()}
-    return Motion(robot, positions[samples], mean, noise, flat)
+    return Motion(robot, positions[samples], mean, noise, _flat(robot, truth))
+
+
+def ideal(robot: Robot, path: Path, seconds: float) -> Motion:
+    """The same motion without drives: MuJoCo's inverse dynamics along `path`. Quick, for slow or long motions."""
+    spec = read_rig_spec(robot)
+    plant = build_plant(robot, spec)
+    h = 1e-3
+    times = np.arange(round(seconds / robot.cycle_time_s)) * robot.cycle_time_s
+    around = np.array([[path(t + k * h) for k in (-2, -1, 0, 1, 2)] for t in times])
+    qd = np.einsum("k,tkn->tn", np.array([1, -8, 0, 8, -1]) / (12 * h), around)
+    qdd = np.einsum("k,tkn->tn", np.array([-1, 16, -30, 16, -1]) / (12 * h * h), around)
+    q = around[:, 2]
+    torque = plant.torques(plant.released_copy(), q, qd, qdd)
+    noise = np.array([loops.torque_noise for loops in spec.axes])
+    return Motion(robot, q, torque, noise, _flat(robot, measure(robot, plant)))
+
+
+def _flat(robot: Robot, truth: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Parameters by their keys in the graph."""
+    return {k if owner == robot.name else f"{owner}.{k}": v for owner, own in truth.items() for k, v in own.items()}
 
 
 def measured(motion: Motion, seed: int, noise: float = 1.0) -> Record:

@@ -232,6 +232,8 @@ def test_puma_2_is_gravity_without_g3():
     values = {"P1": 37.2, "P2": -0.249, "P3": 8.44, "P4": 0.0282}
     q = PUMA_STATE[0]
     assert_allclose(torque(slow, *PUMA_STATE, values), torque(PUMA, q, STILL, STILL, full), atol=EXACT)
+    whole, beside = full | {"g3": 1.02}, values | {"g3": 1.02}
+    assert_allclose(torque(slow, *PUMA_STATE, beside), torque(PUMA, q, STILL, STILL, whole), atol=EXACT)
     tool = {"payload_m": 2.0, "payload_mz": 0.3}
     hung = values | {"payload_m": 2.0, "payload_mgz": 0.3 * G}
     assert_allclose(torque(slow, *PUMA_STATE, hung), torque(PUMA, q, STILL, STILL, full | tool), atol=EXACT)

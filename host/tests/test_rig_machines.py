@@ -138,4 +138,4 @@ def test_arms_of_a_delta_that_rods_cannot_join(tmp_path):
     path.write_text(text.replace("R_A = 0.2", "R_A = 0.02").replace("l_B = 0.8", "l_B = 0.28"))
     plant = plant_of(load_robot(path))
     with pytest.raises(RigError, match=r"rods do not meet at arm angles \[-1.5, 1.5, 1.5\] rad"):
-        plant.torques(plant.released_copy(), np.array([-1.5, 1.5, 1.5]), np.zeros(3), np.zeros(3))
+        plant.torques(plant.released_copy(), np.array([[-1.5, 1.5, 1.5]]), np.zeros((1, 3)), np.zeros((1, 3)))

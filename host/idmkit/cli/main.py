@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
     "verdict": ("verdict", "why an identification failed or is not to be trusted, with evidence"),
+    "sequential": ("sequential", "identify a two-link arm one axis after the other, and compare"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
     "repeatability": ("repeatability", "how well identifications repeat: means, variations, drift over several"),
     "delta-map": ("delta_map", "a delta's stiffness, resonance and shortest acceleration; map, fit to resonances"),

@@ -3,7 +3,8 @@
 Zero pose: upper arm horizontal along x0, forearm up. Model 1 has 23 inertial constants I1..I23; the published list
 lacks what a real arm needs besides, so here follow the motors' inertias Im3..Im6 (Im1 and Im2 add to I1 and I2) and
 the gravity constants g1..g5, of which g2, g4, g5 follow from I5, I12, I16 and the geometry. Model 2 is gravity and
-friction alone, for slow motion.
+friction alone, for slow motion: P1..P4 are -g1, -g4, -g2, -g5. softMC leaves out g3, the upper arm's centre of mass
+beside its line; it would be taken for P3, so it is here too, without a number.
 
 A payload needs the geometry. In model 1 it is a rigid body on link 6 with the ten parameters of every link: mass,
 first moment and inertia about the origin of frame 6, the wrist's centre. In model 2 it has a mass, and the first
@@ -32,7 +33,8 @@ from idmkit.errors import ModelError
 INERTIAS = tuple((f"I{k}", "kg m^2") for k in range(1, 24))
 MOTORS = tuple((f"Im{k}", "kg m^2") for k in range(3, 7))
 GRAVITY = tuple((f"g{k}", "Nm") for k in range(1, 6))
-SEMI_STATIC = tuple((f"P{k}", "Nm") for k in range(1, 5))
+SEMI_STATIC = (*((f"P{k}", "Nm") for k in range(1, 5)), ("g3", "Nm"))
+SEMI_STATIC_NUMBERS = (1, 2, 3, 4)
 _BODY_UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)
 BODY = tuple((f"payload_{name}", unit) for name, unit in zip(INERTIAL_NAMES, _BODY_UNITS, strict=True))
 """Payload of model 1."""
@@ -140,13 +142,13 @@ def puma_1(geometry: PumaGeometry, gravity: float) -> Callable[..., Any]:
 def puma_2(geometry: PumaGeometry, gravity: float) -> Callable[..., Any]:
     """The equation of the semi-static model: gravity torques [6], Nm."""
 
-    def equation(state: State, P1: Any, P2: Any, P3: Any, P4: Any) -> Any:
+    def equation(state: State, P1: Any, P2: Any, P3: Any, P4: Any, g3: Any) -> Any:
         weight = gravity * state.payload["payload_m"]
         return gravity_torques(
             state.q,
             -(P1 + weight * geometry.a2),
             -(P3 + weight * geometry.d4),
-            0,
+            g3,
             -(P2 + weight * geometry.a3),
             -(P4 + state.payload["payload_mgz"]),
         )
@@ -167,5 +169,5 @@ def puma_graph(
         numbers = range(1, len(INERTIAS) + 1)
         return machine_graph(joints, INERTIAS + MOTORS + GRAVITY, BODY, puma_1(geometry, gravity), numbers)
     if model == 2:
-        return machine_graph(joints, SEMI_STATIC, HUNG, puma_2(geometry, gravity), range(1, len(SEMI_STATIC) + 1))
+        return machine_graph(joints, SEMI_STATIC, HUNG, puma_2(geometry, gravity), SEMI_STATIC_NUMBERS)
     raise ModelError(f"PUMA: no dynamic model {model}; there are 1 (full) and 2 (gravity and friction)")

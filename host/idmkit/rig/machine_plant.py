@@ -171,13 +171,16 @@ class DeltaPlant(MachinePlant):
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EQUALITY)
         data = mujoco.MjData(model)
         h = 1e-3
-        # The motion before, at and after the instant: central differences of fourth order.
-        path = np.array([self._closed(q + t * qd + t * t / 2 * qdd) for t in h * np.arange(-2, 3)])
-        data.qpos[:] = path[2]
-        data.qvel[:] = np.array([1, -8, 0, 8, -1]) @ path / (12 * h)
-        data.qacc[:] = np.array([-1, 16, -30, 16, -1]) @ path / (12 * h * h)
-        mujoco.mj_inverse(model, data)
-        return np.asarray(self._allowed(q).T @ data.qfrc_inverse)
+        result = np.empty(q.shape)
+        for k in range(len(q)):
+            # The motion before, at and after the instant: central differences of fourth order.
+            path = np.array([self._closed(q[k] + t * qd[k] + t * t / 2 * qdd[k]) for t in h * np.arange(-2, 3)])
+            data.qpos[:] = path[2]
+            data.qvel[:] = np.array([1, -8, 0, 8, -1]) @ path / (12 * h)
+            data.qacc[:] = np.array([-1, 16, -30, 16, -1]) @ path / (12 * h * h)
+            mujoco.mj_inverse(model, data)
+            result[k] = self._allowed(q[k]).T @ data.qfrc_inverse
+        return result
 
     def _allowed(self, driven: Array) -> Array:
         """Speeds of all coordinates for a speed 1 of each driven one, [nv, n]."""

@@ -120,11 +120,14 @@ class Plant:
         return model
 
     def torques(self, model: mujoco.MjModel, q: Array, qd: Array, qdd: Array) -> Array:
-        """What the drives must supply [n] for a motion [n] (MuJoCo's inverse dynamics) in a copy of the model."""
+        """What the drives must supply for states [N, n] (MuJoCo's inverse dynamics) in a copy of the model, [N, n]."""
         data = mujoco.MjData(model)
-        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
-        mujoco.mj_inverse(model, data)
-        return np.asarray(data.qfrc_inverse)
+        result = np.empty(q.shape)
+        for k in range(len(q)):
+            data.qpos[:], data.qvel[:], data.qacc[:] = q[k], qd[k], qdd[k]
+            mujoco.mj_inverse(model, data)
+            result[k] = data.qfrc_inverse
+        return result
 
     def set_brake(self, index: int, engaged: bool) -> None:
         """The holding brake is more Coulomb friction at the joint."""

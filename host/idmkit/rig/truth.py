@@ -77,6 +77,4 @@ def _probes(robot: Robot, plant: Plant) -> tuple[Array, Array, Array, Array]:
     qd = rng.choice([-1.0, 1.0], size) * rng.uniform(SLOWEST, 1.0, size) * top
     # MuJoCo's friction would pull back against a deceleration above 1000/s of the speed (FRICTION_SOLVER's 2 ms).
     qdd = rng.uniform(-1, 1, size) * np.minimum(most, SOFT_RATE * np.abs(qd))
-    model = plant.released_copy()
-    tau = np.array([plant.torques(model, *state) for state in zip(q, qd, qdd, strict=True)])
-    return q, qd, qdd, tau
+    return q, qd, qdd, plant.torques(plant.released_copy(), q, qd, qdd)
