@@ -95,6 +95,15 @@ class _Task:
     ladder: bool
 
     @property
+    def with_slow(self) -> bool:
+        """Whether samples below the threshold count: for the ladder, and for arms whose file has no thresholds.
+
+        On an arm some axis is always slow, and its torque still shows what the others do.
+        """
+        unasked = all(axis.identification_or_none is None for axis in self.robot.axes)
+        return self.ladder or (self.robot.serial is not None and unasked)
+
+    @property
     def movers(self) -> tuple[Mover, ...]:
         """What friction acts on: the axes, or the motors of a coupled wrist."""
         motors = None if self.robot.serial is None else self.robot.serial.motors
@@ -111,7 +120,7 @@ class _Task:
     def fit(
         self, observations: Observations, terms: tuple[FrictionTerm, ...]
     ) -> tuple[Estimate, dict[str, float] | None]:
-        equations = equations_of(observations, with_slow=self.ladder)
+        equations = equations_of(observations, with_slow=self.with_slow)
         if self.estimator == "consistent":
             return self._consistent(equations, observations, terms)
         if self.estimator == "huber":

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from idmkit.dynamics.graph import Graph
 from idmkit.errors import IdentificationError
+from idmkit.estimators import estimate as estimate_by_name
 from idmkit.finding import Finding
-from idmkit.identify import Estimate, LinearModel, Observations, equations_of, fit_least_squares, observe
+from idmkit.identify import Estimate, LinearModel, Observations, observe
 from idmkit.records import AxisLimits, CleanRecord, Record, clean
 from idmkit.records.plausibility import check_velocity
 from idmkit.robot import Axis, Robot
@@ -19,12 +20,18 @@ from idmkit.verdict import AxisFacts, AxisResult, ParameterResult, Result, Torqu
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A judged result with what it was made from, for reports."""
+    """A judged result with what it was made from, for reports.
+
+    `model` is the linear model that the estimate's values belong to; `full` are all parameters of an arm's bodies, from
+    a physically consistent estimate.
+    """
 
     result: Result
     observations: Observations
     estimate: Estimate
     unknowns: Unknowns
+    model: LinearModel
+    full: dict[str, float] | None = None
 
     @property
     def revolute(self) -> tuple[bool, ...]:
@@ -40,8 +47,13 @@ def fit_record(
     cutoff_hz: float | None = None,
     speeds: tuple[float, float] | None = None,
     noticed: Sequence[Finding] = (),
+    estimator: str | None = None,
+    ladder: bool = False,
 ) -> Fit:
-    """Identifies the axes of `robot` from `record` by least squares and judges the result.
+    """Identifies the axes of `robot` from `record` and judges the result.
+
+    `estimator` is one of `estimators.ESTIMATORS`: by default least squares, weighted for a serial arm. `ladder` adds
+    friction terms where blocks of the record that are held out ask for them.
 
     `model` replaces the dynamic model number of every axis or of the machine, `cutoff_hz` the robot file's cutoff
     (Hz). `speeds` are a velocity threshold and a ceiling for every axis, in parts of its velocity_max, instead of the
@@ -50,8 +62,12 @@ def fit_record(
     """
     prepared = prepare(record, robot, model, cutoff_hz, speeds)
     unknowns = unknowns_of(robot, prepared.graph)
-    observations = prepared.observe(unknowns.regressor)
-    return prepared.judged(unknowns, observations, fit_least_squares(equations_of(observations)), noticed)
+    if estimator is None:
+        estimator = "ls" if robot.serial is None else "wls"
+    outcome = estimate_by_name(robot, unknowns, prepared.observe, estimator, ladder=ladder)
+    everything = [*noticed, *outcome.findings]
+    fit = prepared.judged(unknowns, outcome.observations, outcome.estimate, everything, outcome.added)
+    return replace(fit, model=outcome.model, full=outcome.full)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +92,14 @@ class Prepared:
         return observe(self.cleaned, names, regressor, self.cutoff_hz, self.thresholds, self.ceilings)
 
     def judged(
-        self, unknowns: Unknowns, observations: Observations, estimate: Estimate, noticed: Sequence[Finding]
+        self,
+        unknowns: Unknowns,
+        observations: Observations,
+        estimate: Estimate,
+        noticed: Sequence[Finding],
+        added: tuple[ParameterResult, ...] = (),
     ) -> Fit:
-        """The estimate with everything that there is to say about it."""
+        """The estimate with everything that there is to say about it; `added` are parameters beside the model's own."""
         robot = self.robot
         errors = torque_errors(observations, estimate)
         identified = {
@@ -96,11 +117,11 @@ class Prepared:
             sample_rate_hz=observations.sample_rate_hz,
             cutoff_hz=self.cutoff_hz,
             gravity=robot.gravity,
-            parameters=parameters,
+            parameters=(*parameters, *added),
             axes=tuple(_axis_results(parameters, observations, errors)),
             verdict=verdict,
         )
-        return Fit(result, observations, estimate, unknowns)
+        return Fit(result, observations, estimate, unknowns, unknowns.regressor)
 
 
 def prepare(

@@ -65,6 +65,8 @@ def results(
     graph, base = unknowns.graph, unknowns.base
     for parameter in graph.parameters:
         key = parameter.key
+        if robot.serial is not None and key not in identified:
+            continue  # an arm's links have many such: `idm model` shows the grouping
         if key in identified:
             value, std = identified[key]
             certain = math.isfinite(std)

@@ -24,7 +24,7 @@ _SPIKE_WINDOW = 5
 _SPIKE_RANGE = {True: 1e-3, False: 0.2}
 """Least height of a spike in parts of the channel's range: a position cannot jump, a torque can."""
 _SPIKE_QUANTA = 4
-_STALE_QUANTA = 6
+_STALE_STEPS, _STEP_QUANTILE = 6, 0.01
 _JUMP_RATIO = 5.0
 _JUMP_QUANTA = 20
 
@@ -140,7 +140,11 @@ def find_stale(channels: list[Samples], position: Samples) -> Mask:
     following = fresh[np.minimum(np.searchsorted(fresh, rows), len(fresh) - 1)]
     leading = fresh[np.searchsorted(fresh, rows, side="right") - 1]
     moved = np.abs(position[following] - position[leading])
-    return same & (moved > _STALE_QUANTA * quantum(position))
+    # Between neighbours in time, since sums of two encoders take finer values than either of them steps by.
+    steps = np.abs(np.diff(position))
+    steps = steps[steps > 0]
+    step = float(np.quantile(steps, _STEP_QUANTILE)) if len(steps) else 0.0
+    return same & (moved > _STALE_STEPS * step)
 
 
 def find_slow_source(channels: list[Samples], stale: Mask) -> tuple[Mask, int]:
