@@ -15,7 +15,8 @@ from idmkit.records.plausibility import check_velocity
 from idmkit.robot import Axis, Robot
 from idmkit.robot_graph import model_name, robot_graph
 from idmkit.unknowns import Unknowns, results, unknowns_of
-from idmkit.verdict import AxisFacts, AxisResult, ParameterResult, Result, TorqueErrors, judge, torque_errors
+from idmkit.verdict import AxisResult, ParameterResult, Result, TorqueErrors, judge, torque_errors
+from idmkit.verdict.causes import facts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ class Prepared:
         }
         parameters, derived = results(unknowns, identified, robot)
         everything = [*noticed, *self.cleaned.findings, *_velocity_findings(self.cleaned, observations), *derived]
-        verdict = judge(observations, estimate, errors, [_facts(axis) for axis in robot.axes], everything)
+        verdict = judge(observations, estimate, errors, [facts_of(axis) for axis in robot.axes], everything)
         result = Result(
             robot=robot.name,
             model=model_name(robot, model=self.model),
@@ -168,20 +169,6 @@ def _limits(axis: Axis) -> AxisLimits:
 
 def _torque_max(axis: Axis) -> float | None:
     return None if axis.drive_or_none is None else axis.drive_or_none.joint_peak_torque
-
-
-def _facts(axis: Axis) -> AxisFacts:
-    run = axis.identification_or_none
-    return AxisFacts(
-        name=axis.name,
-        revolute=axis.revolute,
-        position_min=axis.position_min,
-        position_max=axis.position_max,
-        velocity_max=axis.velocity_max,
-        torque_max=_torque_max(axis),
-        frequency_hz=None if run is None else run.frequency_hz,
-        parameter_ranges=axis.parameter_ranges,
-    )
 
 
 def _velocity_findings(cleaned: CleanRecord, observations: Observations) -> list[Finding]:

@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from machine_runs import SECONDS, loaded, run, sines
+from machine_runs import identification_run as machine_run
+from machine_runs import measured as machine_measured
 from simulated import identification_run, measured, record_of
 
 from idmkit.cli.main import main
@@ -12,6 +15,7 @@ from idmkit.dynamics.delta import DeltaGeometry, delta_graph
 from idmkit.dynamics.two_link import two_link_graph
 from idmkit.fitting import fit_record
 from idmkit.identify import equations_of, fit_least_squares, observe
+from idmkit.payload import fit_payload
 from idmkit.records import AxisLimits, Channel, Record, clean, save_record
 from idmkit.verdict.causes import cause_findings, facts_of
 from idmkit.verdict.excitation import AxisFacts
@@ -55,6 +59,24 @@ def test_a_wrong_model_is_named_by_what_it_lacks(name, wrong, term, hint):
     assert found.evidence["term"] == term
     assert found.evidence["term_percent"] > 95
     assert hint in found.next_step
+
+
+def test_a_result_carries_its_causes(crank):
+    record = measured(crank, 1)
+    wrong = fit_record(record, crank.robot, model=1).result.verdict.findings
+    assert [finding.code for finding in wrong].count("model_type") == 1
+    codes = [finding.code for finding in fit_record(record, crank.robot).result.verdict.findings]
+    assert set(codes) == {"without_payload"}
+
+
+def test_a_payload_that_is_small_beside_its_links_is_no_wrong_torque_factor():
+    """All of the measured torque is held against the drive, not what the links leave of it."""
+    motion = machine_run("two_link")
+    robot, _ = loaded("two_link")
+    carrying = run(robot, sines(robot), SECONDS["two_link"])
+    fit = fit_payload(machine_measured(carrying, 2), machine_measured(motion, 1), motion.robot)
+    codes = {finding.code for finding in fit.result.verdict.findings}
+    assert codes <= {"links_fixed", "payload_uncertain"}
 
 
 def test_noise_is_told_from_a_wrong_model_and_explains_the_largest_error(crank):

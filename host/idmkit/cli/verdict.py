@@ -8,11 +8,8 @@ from pathlib import Path
 
 from idmkit.cli.fit import REFUSED, read_record
 from idmkit.cli.printing import print_findings
-from idmkit.finding import Finding, worst
-from idmkit.fitting import Fit, fit_record
-from idmkit.robot import Robot, load_robot
-from idmkit.verdict import torque_errors
-from idmkit.verdict.causes import cause_findings, facts_of
+from idmkit.fitting import fit_record
+from idmkit.robot import load_robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,12 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Identifies, looks for causes, prints; returns 0, or 3 where the result must not be used."""
+    """Identifies and prints what there is to say about it; returns 0, or 3 where the result must not be used."""
     robot = load_robot(arguments.robot)
     record, noticed = read_record(arguments.record, arguments.mapping)
     fit = fit_record(record, robot, model=arguments.model, cutoff_hz=arguments.cutoff, noticed=noticed)
-    findings = all_findings(fit, robot)
-    accepted = worst(findings) != "refusal"
+    findings, accepted = fit.result.verdict.findings, fit.result.verdict.accepted
     if arguments.json:
         found = [finding.as_dict() for finding in findings]
         print(json.dumps({"accepted": accepted, "findings": found}, indent=2, default=str))
@@ -41,14 +37,3 @@ def run(arguments: argparse.Namespace) -> int:
         if not findings:
             print("  nothing to be said against it")
     return 0 if accepted else REFUSED
-
-
-def all_findings(fit: Fit, robot: Robot) -> list[Finding]:
-    """The findings of the result and, behind them, the causes that it does not name already."""
-    errors = torque_errors(fit.observations, fit.estimate)
-    causes = cause_findings(fit.observations, fit.estimate, errors, [facts_of(axis) for axis in robot.axes])
-    known = {(finding.code, finding.axis) for finding in fit.result.verdict.findings}
-    return [
-        *fit.result.verdict.findings,
-        *(cause for cause in causes if (cause.code, cause.axis) not in known),
-    ]

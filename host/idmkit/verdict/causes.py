@@ -9,6 +9,7 @@ that hold for one part of the record only; and motion that succeeds although it 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def cause_findings(
 ) -> list[Finding]:
     """All causes that show, axis by axis; `errors` and `facts` one an axis."""
     equations = equations_of(observations)
-    findings = _scales(equations, estimate, facts)
+    findings = _scales(equations, estimate, facts) if _mostly_identified(observations) else []
     fits_together = not findings
     first_half = _fit_to_first_half(equations, estimate)
     for k, axis in enumerate(facts):
@@ -52,7 +53,7 @@ def cause_findings(
             *_plateau(observations, estimate, axis, k),
             *_noise(left, errors[k], axis),
             *_model_type(left, axis, fits_together),
-            *_halves(equations, estimate, first_half, axis, k),
+            *_halves(equations, estimate, first_half, axis, k, left.torque_rms),
         ]
     return findings
 
@@ -70,6 +71,12 @@ def facts_of(axis: Axis) -> AxisFacts:
         frequency_hz=None if run is None else run.frequency_hz,
         parameter_ranges=axis.parameter_ranges,
     )
+
+
+def _mostly_identified(observations: Observations) -> bool:
+    """Whether the identified torque outweighs the known one on every axis; else scales were looked at with that."""
+    known, torque = (np.sum(part**2, axis=1) for part in (observations.known, observations.torque))
+    return bool((known <= torque).all())
 
 
 def _far_from_limits(observations: Observations, facts: AxisFacts, k: int) -> list[Finding]:
@@ -101,7 +108,7 @@ def _peak(observations: Observations, facts: AxisFacts, k: int) -> list[Finding]
     """Torques that the motor cannot make, or that are next to nothing for it: a wrong scale."""
     if facts.torque_max is None:
         return []
-    largest, unit = float(np.abs(observations.torque[k]).max()), facts.units[2]
+    largest, unit = float(np.abs(observations.torque[k] + observations.known[k]).max()), facts.units[2]
     ratio = largest / facts.torque_max
     if BELOW_PEAK <= ratio <= ABOVE_PEAK:
         return []
@@ -133,10 +140,10 @@ def _scales(equations: Equations, estimate: Estimate, facts: Sequence[AxisFacts]
 
 def _plateau(observations: Observations, estimate: Estimate, facts: AxisFacts, k: int) -> list[Finding]:
     """The measured torque stops at a level while the model goes on: softMC's sign of saturation."""
-    torque = observations.torque[k]
+    torque = observations.torque[k] + observations.known[k]
     if facts.torque_max is not None and np.abs(torque).max() > (1 - PLATEAU) * facts.torque_max:
         return []  # The drive's known peak; reported as such.
-    model = predicted(observations.regressor[k], estimate.values)
+    model = predicted(observations.regressor[k], estimate.values) + observations.known[k]
     for sign, side in ((1, "highest"), (-1, "lowest")):
         flat = _flat(sign * torque, sign * model)
         inside = np.zeros(len(torque), dtype=bool)
@@ -227,20 +234,26 @@ def _fit_to_first_half(equations: Equations, estimate: Estimate) -> Array | None
     first = equations.used & (equations.row < _middle(equations))
     if first.sum(axis=1).min() <= len(equations.names):
         return None
-    A = np.concatenate([w * Y[rows] for w, Y, rows in zip(weights, equations.regressor, first, strict=True)])
-    b = np.concatenate([w * t[rows] for w, t, rows in zip(weights, equations.torque, first, strict=True)])
+    A, b = replace(equations, used=first).stacked(weights)
+    # The triangular factor has the same solution in fewer rows.
+    triangular = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
+    A, b = triangular[:, :-1], triangular[:, -1]
     norms = np.linalg.norm(A, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     return np.asarray(np.linalg.lstsq(A / norms, b, rcond=1e-8)[0] / norms)
 
 
-def _halves(equations: Equations, estimate: Estimate, values: Array | None, facts: AxisFacts, k: int) -> list[Finding]:
-    """Parameters of the first half of the record, tried on the second: what an overfit cannot do."""
+def _halves(
+    equations: Equations, estimate: Estimate, values: Array | None, facts: AxisFacts, k: int, size: float
+) -> list[Finding]:
+    """Parameters of the first half of the record, tried on the second: what an overfit cannot do.
+
+    `size`: root mean square of the axis' torque.
+    """
     second = equations.used[k] & (equations.row >= _middle(equations))
     if values is None or not second.any():
         return []
     torque, matrix = equations.torque[k, second], equations.regressor[k, second]
-    size = float(np.sqrt(np.mean(torque**2)))
     tried, fitted = (
         100 * float(np.sqrt(np.mean((torque - matrix @ found) ** 2))) / size for found in (values, estimate.values)
     )

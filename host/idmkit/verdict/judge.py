@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from idmkit.finding import Finding, worst
 from idmkit.identify import Estimate, Observations
+from idmkit.verdict.causes import cause_findings
 from idmkit.verdict.excitation import AxisFacts, excitation_findings
 from idmkit.verdict.parameters import parameter_findings, rank_findings
 from idmkit.verdict.result import Verdict
@@ -21,12 +22,18 @@ def judge(
     facts: Sequence[AxisFacts],
     noticed: Sequence[Finding],
 ) -> Verdict:
-    """Findings about the record (`noticed`), motion, parameters and fit; accepted where none refuses."""
+    """Findings about the record (`noticed`), motion, parameters and fit, and causes behind them that have no name yet.
+
+    Accepted where none refuses.
+    """
     findings = [*noticed, *rank_findings(estimate)]
     for k, axis in enumerate(facts):
         findings += excitation_findings(observations, axis, k)
         findings += parameter_findings(estimate, axis)
         findings += error_findings(errors[k], axis)
+    named = {(finding.code, finding.axis) for finding in findings}
+    causes = cause_findings(observations, estimate, errors, facts)
+    findings += [cause for cause in causes if (cause.code, cause.axis) not in named]
     return Verdict(worst(findings) != "refusal", tuple(findings))
 
 

@@ -57,17 +57,21 @@ class Leftover:
 
 
 def leftover_of(observations: Observations, equations: Equations, estimate: Estimate, k: int) -> Leftover:
-    """Takes the residual of axis `k` apart."""
+    """Takes the residual of axis `k` apart; torque is all that was measured, with the model's known part."""
     used = equations.used[k]
-    torque = equations.torque[k, used]
-    error = torque - equations.regressor[k, used] @ estimate.values
-    candidates = _candidates(observations, np.searchsorted(observations.row, equations.row[used]), k)
-    own = _basis(equations.regressor[k, used])
-    outside = error - own @ (own.T @ error)
-    power = float(error @ error)
-    shares = {name: _explained(columns, own, outside, power) for name, columns in candidates.items()}
-    everything = np.column_stack([*candidates.values(), equations.regressor[k, used]])
-    together = _explained(everything, np.zeros((len(error), 0)), error, power)
+    rows = np.searchsorted(observations.row, equations.row[used])
+    torque = equations.torque[k, used] + observations.known[k, rows]
+    error = equations.torque[k, used] - equations.regressor[k, used] @ estimate.values
+    candidates = _candidates(observations, rows, k)
+    # Only lengths and angles of columns count: an orthogonal transformation to as many rows as columns keeps them.
+    *parts, regressor, rest = _turned([*candidates.values(), equations.regressor[k, used], error[:, None]])
+    rest = rest[:, 0]
+    own = _basis(regressor)
+    outside = rest - own @ (own.T @ rest)
+    power, count = float(rest @ rest), len(error)
+    shares = {name: _explained(part, own, outside, power, count) for name, part in zip(candidates, parts, strict=True)}
+    everything = np.column_stack([*parts, regressor])
+    together = _explained(everything, np.zeros((len(rest), 0)), rest, power, count)
     term = max(shares, key=shares.__getitem__)
     return Leftover(
         samples=len(error),
@@ -97,16 +101,24 @@ def _candidates(observations: Observations, rows: NDArray[np.intp], k: int) -> d
     return found
 
 
-def _explained(columns: Array, own: Array, error: Array, power: float) -> float:
-    """Share of `power` that columns [K, c] explain beyond `own` (orthonormal), corrected for chance; 0 to 1."""
+def _turned(parts: list[Array]) -> list[Array]:
+    """Parts [K, c] with the same inner products in fewer rows."""
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    return np.split(np.linalg.qr(np.column_stack(parts), mode="r"), ends, axis=1)
+
+
+def _explained(columns: Array, own: Array, error: Array, power: float, count: int) -> float:
+    """Share of `power` that columns [R, c] explain beyond `own` (orthonormal), corrected for chance of `count` samples;
+    0 to 1.
+    """
     fresh = columns - own @ (own.T @ columns)
     kept = np.linalg.norm(fresh, axis=0) > NEW * np.linalg.norm(columns, axis=0)
     basis = _basis(fresh[:, kept])
-    free = len(error) - basis.shape[1] - 1
+    free = count - basis.shape[1] - 1
     if power <= 0 or free < 1 or not basis.shape[1]:
         return 0.0
     inside = float(np.sum((basis.T @ error) ** 2))
-    unexplained = max(0.0, power - inside) * (len(error) - 1) / free
+    unexplained = max(0.0, power - inside) * (count - 1) / free
     return float(np.clip(1 - unexplained / power, 0.0, 1.0))
 
 
