@@ -1,12 +1,15 @@
 """Payloads identified with the links' parameters fixed; loaded plants are MuJoCo's with a heavier last body."""
 
+import re
 from dataclasses import replace
 
 import pytest
 from machine_runs import SECONDS, identification_run, loaded, measured, run, sines
 
+from idmkit.cli.main import main
 from idmkit.errors import IdentificationError
 from idmkit.payload import fit_payload
+from idmkit.records import save_record
 from idmkit.robot import load_robot
 
 SIGMAS = 3.0
@@ -68,3 +71,17 @@ def test_a_payload_needs_the_arm_and_the_slope():
     record = measured(slide, 1)
     with pytest.raises(IdentificationError, match="axis 'slide': its slope must be known"):
         fit_payload(record, record, load_robot("slide"))
+
+
+def test_from_the_shell(tmp_path, capsys):
+    empty = identification_run("two_link")
+    robot, _ = loaded("two_link")
+    save_record(measured(empty, 1), tmp_path / "empty.npz")
+    save_record(measured(run(robot, sines(robot), SECONDS["two_link"]), 5), tmp_path / "full.npz")
+    files = [str(tmp_path / "full.npz"), "--unloaded", str(tmp_path / "empty.npz")]
+    assert main(["fit", *files, "--robot", "two_link"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"payload_mass +0\.80", text)
+    assert "7 parameters of links and friction come from the record without payload" in text
+    assert main(["fit", *files, "--robot", "two_link", "--speeds", "0.5", "0.1"]) == 1
+    assert "give the lower share first" in capsys.readouterr().err
