@@ -63,6 +63,7 @@ def results(
     out: list[ParameterResult] = []
     findings: list[Finding] = []
     graph, base = unknowns.graph, unknowns.base
+    weighed = _weighed(unknowns, identified, robot)
     for parameter in graph.parameters:
         key = parameter.key
         if robot.serial is not None and key not in identified:
@@ -77,6 +78,8 @@ def results(
             findings.append(_mixed(parameter, base))
         elif key in unknowns.known and parameter.kind != "payload":
             out.append(ParameterResult(key, unknowns.known[key], None, None, parameter.unit))
+            if weighed is not None and key in weighed.dependent:
+                findings.append(_given(parameter, unknowns.known[key], weighed))
         elif key not in unknowns.known:
             found = _from_elsewhere(parameter, robot, identified)
             findings.append(_vanished(parameter, found))
@@ -87,13 +90,39 @@ def results(
 
 def _mixed(parameter: Parameter, base: BaseParameters) -> Finding:
     """The same torques follow for any value of the parameter, with others to match: it is taken as zero."""
-    column = base.index(parameter.key)
-    into = [name for name, row in zip(base.names, base.grouping, strict=True) if row[column]]
+    into = _direction(parameter, base)
     meanings = "; ".join(f"{name} stands for {base.expression(name)}" for name in into)
     text = f"{parameter.key} cannot be told from {', '.join(into)} by any motion and is taken as 0: {meanings}."
     step = f"Torques are right as they are. Where the value itself matters, weigh or compute {parameter.name} and give "
     step += "it in the robot file ([model.known])."
-    return Finding("mixed", "info", parameter.axis or "", text, {"into": ", ".join(into)}, step)
+    return Finding("mixed", "info", parameter.axis or "", text, {"into": ", ".join(into), **into}, step)
+
+
+def _given(parameter: Parameter, value: float, base: BaseParameters) -> Finding:
+    """What the robot file says and no motion can confirm: an error of it is an error of others."""
+    into = _direction(parameter, base)
+    changes = ", ".join(f"{name} by {step:.4g}" for name, step in into.items())
+    text = f"{parameter.key} = {value:g} {parameter.unit} is the robot file's and no motion tells it from "
+    text += f"{', '.join(into)}: one {parameter.unit} more of it changes {changes}."
+    step = f"Torques are right for any value. Where these values themselves matter, weigh or compute {parameter.name}."
+    return Finding("given", "info", parameter.axis or "", text, {parameter.key: value, **into}, step)
+
+
+def _weighed(unknowns: Unknowns, identified: Identified, robot: Robot) -> BaseParameters | None:
+    """What the machine's given parameters are mixed with; None where none are given, or a payload was looked for."""
+    given = [] if robot.machine is None else [key for key in robot.machine.known if key in unknowns.known]
+    payload = unknowns.graph.keys_of("payload")
+    if not given or any(key in payload for key in identified):
+        return None
+    limits = [(axis.position_min, axis.position_max) for axis in robot.axes]
+    regressor = unknowns.graph.regressor(unknowns.graph.no_payload())
+    return base_parameters(regressor, order=sorted(regressor.names, key=given.__contains__), position_limits=limits)
+
+
+def _direction(parameter: Parameter, base: BaseParameters) -> dict[str, float]:
+    """How other parameters must change for one unit more of this one, so that no torque does."""
+    column = base.index(parameter.key)
+    return {name: -float(row[column]) for name, row in zip(base.names, base.grouping, strict=True) if row[column]}
 
 
 def _from_elsewhere(parameter: Parameter, robot: Robot, identified: Identified) -> tuple[float, str] | None:

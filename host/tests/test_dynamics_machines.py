@@ -173,6 +173,8 @@ def test_the_fourth_axis_of_a_delta_turns_the_tool_alone():
     assert_allclose(tau[:3], torque(delta_graph(GEOMETRY), *DELTA_STATE, DELTA_VALUES), rtol=EXACT)
     assert tau[3] == pytest.approx(0.025)
     assert [p.number for p in graph.parameters][:6] == [1, 2, 3, 4, 5, 8]
+    lumped = delta_graph(GEOMETRY, ("a", "b", "c", "d"), rods="lumped")
+    assert [(p.name, p.number) for p in lumped.parameters][2:4] == [("m_nt", None), ("Theta_Tphi", 8)]
 
 
 def test_impossible_deltas_are_refused():

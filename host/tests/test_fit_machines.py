@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from machine_runs import identification_run, measured, run, sines
 
+from idmkit.dynamics.delta import unseen
 from idmkit.fitting import fit_record
 from idmkit.robot import Robot
 from idmkit.verdict import torque_errors
@@ -57,6 +58,12 @@ def test_what_no_motion_shows_is_named_and_the_torque_is_right_without_it():
     assert "M_BC cannot be told from Theta_AB, gLM, Theta_BC, M_P by any motion" in finding.message
     assert "M_P stands for M_P + 1.5 M_BC" in finding.message
     assert "[model.known]" in finding.next_step
+    [given] = [f for f in weighed.result.verdict.findings if f.code == "given"]
+    assert "M_BC = 0.3 kg is the robot file's" in given.message
+    assert "weigh or compute M_BC" in given.next_step
+    direction = {name: -step for name, step in unseen(motion.robot.machine.delta_geometry).items()}
+    for evidence in (given.evidence, finding.evidence):
+        assert all(evidence[name] == pytest.approx(direction[name], rel=1e-6) for name in direction if name != "M_BC")
     # l_A^2/2, g l_A/2, 3/2 and -l_B^2/4 times 0.3 kg.
     shift = {"Theta_AB": 0.0135, "gLM": 0.4413, "M_P": 0.45, "Theta_BC": -0.048}
     for name, value in shift.items():

@@ -36,7 +36,8 @@ INERTIA = "kg m^2"
 EXACT = (("Theta_AB", INERTIA), ("gLM", "Nm"), ("M_BC", "kg"), ("Theta_BC", INERTIA), ("M_P", "kg"))
 LUMPED = (("I_b", INERTIA), ("G_b", "Nm"), ("m_nt", "kg"))
 SHAFT = (("Theta_Tphi", INERTIA),)
-EXACT_NUMBERS, SHAFT_NUMBER = (1, 2, 3, 4, 5), (8,)
+EXACT_NUMBERS, LUMPED_NUMBERS, SHAFT_NUMBER = (1, 2, 3, 4, 5), (None, None, None), (8,)
+"""softMC's: 6 and 7 are mass and inertia of a shaft that swings, 9 to 14 lengths, stiffnesses and limits."""
 PAYLOAD = (("payload_mass", "kg"), ("payload_inertia", INERTIA))
 
 
@@ -175,7 +176,7 @@ def delta_graph(
     joints = ("revolute",) * (4 if four else 3)
     equation, model = (exact_rods, EXACT) if rods == "exact" else (lumped_rods, LUMPED)
     table = model + (SHAFT if four else ())
-    numbers = EXACT_NUMBERS + (SHAFT_NUMBER if four else ()) if rods == "exact" else ()
+    numbers = (EXACT_NUMBERS if rods == "exact" else LUMPED_NUMBERS) + (SHAFT_NUMBER if four else ())
     return machine_graph(named(axes, joints, "delta"), table, PAYLOAD, equation(geometry, gravity), numbers)
 
 

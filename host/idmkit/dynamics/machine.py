@@ -39,13 +39,13 @@ def machine_graph(
     model: Table,
     payload: Table,
     equation: Callable[..., Any],
-    numbers: Sequence[int],
+    numbers: Sequence[int | None],
 ) -> Graph:
     """Graph of a machine with axes (name, "revolute" or "prismatic").
 
     `equation(state, *model parameters)` returns the torques [n] without friction. Parameters in order: the model's,
-    Fv and Fc of each axis, the payload's. `numbers` are softMC's for the first of the model's parameters; it lacks
-    the others.
+    Fv and Fc of each axis, the payload's. `numbers` are softMC's, None where it has no such parameter; what is behind
+    their end has none either.
     """
     n = len(axes)
     q, qd, qdd, direction = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "direction"))
