@@ -13,7 +13,7 @@ import pytest
 from compiled_models import MODELS, model
 
 from idmkit.fixedpoint import Emulator, emit_viper
-from idmkit.fixedpoint.registers import Locals
+from idmkit.fixedpoint.registers import MOST, Locals
 from idmkit.fixedpoint.report import corner_states, input_counts
 
 ROOT = Path(__file__).parents[2]
@@ -134,3 +134,11 @@ def test_registers_hold_the_values_that_are_read_most_and_never_two_at_once():
     assert names.names == {0: "v0", 1: "a", 2: "v1", 3: "a"}
     assert names.count == 2
     assert Locals(statements, ()).count == 3
+
+
+def test_more_values_than_locals_go_to_a_scratch_array():
+    """MicroPython refuses a function of some 200 locals; the two tests above run this one."""
+    source = emit_viper(model("puma")[0])
+    assert int(re.search(r"(\d+) locals", source)[1]) == MOST
+    assert re.search(r"_SCRATCH = array\(\"i\", \[0\] \* \d+\)", source)
+    assert "_SCRATCH" not in emit_viper(model("two_link")[0])

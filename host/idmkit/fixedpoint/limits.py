@@ -66,7 +66,7 @@ def robot_limits(robot: Robot, graph: Graph) -> Limits:
     """Limits from the robot file.
 
     A parameter without a declared range gets it from the axis's geometry, a payload none at all (no payload); any
-    other may by itself use the drive's peak torque somewhere in the range of motion.
+    other may, with headroom, by itself use the drive's peak torque somewhere in the range of motion.
     """
     axes = robot.axes
     inputs = (
@@ -91,7 +91,7 @@ def robot_limits(robot: Robot, graph: Graph) -> Limits:
         elif parameter.kind == "payload":
             result.append(Interval(0.0, 0.0))
         else:
-            magnitude = by_torque.get(parameter.key, 0.0)
+            magnitude = by_torque.get(parameter.key, 0.0) / HEADROOM
             result.append(Interval(-magnitude, magnitude))
     return Limits(inputs, tuple(result), peaks, tuple(axis.drive.joint_rated_torque for axis in axes))
 

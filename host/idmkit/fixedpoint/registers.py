@@ -2,7 +2,8 @@
 
 A value lives from its statement to the last one that reads it. For one register the values that live at different
 times and are read most often are found exactly (weighted interval scheduling), then for the next register among
-the rest. What is left gets numbered locals, each used again as soon as its value is dead.
+the rest. What is left gets numbered locals, each used again as soon as its value is dead; and where a function
+would have more of them than MicroPython takes, words of a scratch array.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ Statement = tuple[int, bool, list[int]]
 """Place of a value, whether it gets a name, the named values that it reads."""
 
 
+MOST = 128
+"""Locals of one function: on armv6m and x86 the frame's offsets end not far above."""
+SCRATCH = "w"
+
+
 class Locals:
-    """`names`: the name of every named value; `count` of the locals beside registers."""
+    """`names`: the name of every named value; `count` of the locals beside registers, `scratch` of the words."""
 
     def __init__(self, statements: Sequence[Statement], registers: Sequence[str]) -> None:
         self.names: dict[int, str] = {}
-        self.count = 0
+        self._numbers = 0
         begin = {place: k for k, (place, named, _) in enumerate(statements) if named}
         end = dict(begin)
         reads: Counter[int] = Counter()
@@ -34,6 +40,16 @@ class Locals:
             left = [place for place in left if place not in self.names]
         self._number(statements, end)
 
+    @property
+    def count(self) -> int:
+        """Numbered locals."""
+        return min(self._numbers, MOST)
+
+    @property
+    def scratch(self) -> int:
+        """Words of the scratch array."""
+        return self._numbers - self.count
+
     def _number(self, statements: Sequence[Statement], end: dict[int, int]) -> None:
         free: list[str] = []
         alive: dict[int, str] = {}
@@ -42,8 +58,8 @@ class Locals:
             if not named or place in self.names:
                 continue
             if not free:
-                free.append(f"v{self.count}")
-                self.count += 1
+                free.append(f"v{self._numbers}" if self._numbers < MOST else f"{SCRATCH}[{self._numbers - MOST}]")
+                self._numbers += 1
             self.names[place] = free.pop()
             if end[place] == k:
                 free.append(self.names[place])

@@ -12,7 +12,7 @@ name, for the values that are used most, behind a wrapper with the signature tha
 from __future__ import annotations
 
 from idmkit.fixedpoint.program import Code, Program
-from idmkit.fixedpoint.registers import Locals
+from idmkit.fixedpoint.registers import SCRATCH, Locals
 
 NESTING = 10
 LONG = 300
@@ -20,25 +20,25 @@ LONG = 300
 
 _HEAD = '''"""Inverse dynamics of {axes}: {proved} values proved in range, {saturated} limited and counted."""
 
-import micropython
+{imports}import micropython
 
 PROGRAM_HASH = {hash:#010x}
 N_AXES = {n_axes}
 N_PARAMETERS = {n_parameters}
 PARAMETER_LIMITS = ({limits})
-
+{array}
 
 # x: q, qd, qdd, direction of all axes; p: mantissas; y: torques, then how often a value was limited;
 # sine: idmwire.sine.SINE; sh: 32 on 64-bit words, 0 on 32-bit ones.
 # {multiplications} multiplications, {instructions} instructions, {locals} locals.
 @micropython.viper
-def {name}({registers}x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):
+def {name}({more}x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):
     n = 0
 '''
 _TAIL = """
 
 def inverse_dynamics(x, p, y, sine, sh):
-    _evaluate(0, 0, 0, x, p, y, sine, sh)
+    _evaluate(0, 0, 0, {array}x, p, y, sine, sh)
 """
 
 
@@ -50,6 +50,7 @@ def emit_viper(program: Program, *, words: int | None = None) -> str:
     registers = ("a", "b", "c") if len(program.code) >= LONG else ()
     writer = _Writer(program, registers, extend=words != 32)
     body = "".join(f"    {line}\n" for line in writer.lines())
+    scratch = writer.locals.scratch
     head = _HEAD.format(
         axes=", ".join(program.axes),
         proved=program.proved,
@@ -62,9 +63,11 @@ def emit_viper(program: Program, *, words: int | None = None) -> str:
         instructions=len(program.code),
         locals=writer.locals.count,
         name="_evaluate" if registers else "inverse_dynamics",
-        registers="".join(f"{name}: int, " for name in registers),
+        more="".join(f"{name}: int, " for name in registers) + (f"{SCRATCH}: ptr32, " if scratch else ""),
+        imports="from array import array\n\n" if scratch else "",
+        array=f'_SCRATCH = array("i", [0] * {scratch})\n' if scratch else "",
     )
-    return head + body + (_TAIL if registers else "")
+    return head + body + (_TAIL.format(array="_SCRATCH, " if scratch else "") if registers else "")
 
 
 def _named(program: Program) -> list[bool]:
@@ -110,10 +113,13 @@ class _Writer:
             text = _bare(self._expression(place))
             if self._named[place]:
                 name = self.locals.names[place]
-                lines.append(f"{name} = {text}")
                 if self._code[place].code is Code.CLAMP:
-                    lines += _clamp(name, *self._code[place].immediate)
-                text = name
+                    limited = "t" if self._in_scratch(place) else name
+                    lines += [f"{limited} = {text}", *_clamp(limited, *self._code[place].immediate)]
+                    text = limited
+                if text != name:
+                    lines.append(f"{name} = {text}")
+                text = self._operand(place)
             lines += [f"y[{axis}] = {text}" for axis in self._outputs.get(place, [])]
         return [*lines, f"y[{self._n_axes}] = n"]
 
@@ -130,7 +136,13 @@ class _Writer:
         return found
 
     def _operand(self, place: int) -> str:
-        return self.locals.names[place] if self._named[place] else self._expression(place)
+        if not self._named[place]:
+            return self._expression(place)
+        name = self.locals.names[place]
+        return self._signed(name) if self._in_scratch(place) else name
+
+    def _in_scratch(self, place: int) -> bool:
+        return self.locals.names[place].startswith(SCRATCH)
 
     def _expression(self, place: int) -> str:
         """Text of one value; every operation stands in brackets."""
