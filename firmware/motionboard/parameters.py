@@ -7,9 +7,10 @@ from idmwire.faults import FAULT_NUMBERS
 from motionboard import codec
 from motionboard.axis import MAX_AXES
 from motionboard.controller import DISARMED
+from motionboard.store import CAPACITY
 
 _HEAD = framing.HEADER_BYTES
-STAGE_BYTES = 4096
+STAGE_BYTES = CAPACITY
 _DATA_MAX = 480
 
 

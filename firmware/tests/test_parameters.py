@@ -264,48 +264,73 @@ class Folder:
     # A folder of the file system, empty at first.
 
     def __init__(self):
-        self.path = "/tmp/idm-store-" + "".join(["%02x" % byte for byte in os.urandom(8)])
-        os.mkdir(self.path)
+        self.root = "/tmp/idm-store-" + "".join(["%02x" % byte for byte in os.urandom(8)])
+        os.mkdir(self.root)
 
-    def files(self):
-        return sorted(os.listdir(self.path))
+    def file(self, slot):
+        return "{}/parameters.{}/slot.bin".format(self.root, slot)
 
-    def write(self, name, data):
-        with open(self.path + "/" + name, "wb") as file:
+    def change(self, slot, at, data):
+        with open(self.file(slot), "r+b") as file:
+            file.seek(at)
             file.write(data)
 
     def remove(self):
-        for name in self.files():
-            os.remove(self.path + "/" + name)
-        os.rmdir(self.path)
+        for slot in "ab":
+            os.remove(self.file(slot))
+            os.rmdir(self.file(slot)[:-9])
+        os.rmdir(self.root)
 
 
-def test_the_slot_on_a_file_system():
+def sets(store):
+    return store.load(), store.previous()
+
+
+def test_two_slots_on_a_file_system():
     folder = Folder()
+    data, newer, newest = (Bench(ready=False).image(torque_threshold=k).pack() for k in (1, 2, 3))
+    store = Store(folder.root)
+    assert not store.exists()
+    assert sets(store) == (None, None)
     try:
-        store = Store(folder.path)
-        data = Bench(ready=False).image(torque_threshold=1).pack()
-        newer = Bench(ready=False).image(torque_threshold=2).pack()
-        assert not store.exists()
-        assert store.load() is None
         assert store.save(data)
         assert store.exists()
-        assert store.load() == data
-        for _ in range(3):
-            assert store.save(newer)
-        assert store.load() == newer
-        assert folder.files() == ["parameters.bin"]
-        # The power went while a new one was written beside it.
-        folder.write("parameters.new", data[:100])
-        assert store.load() == newer
+        assert sets(store) == (data, None)
+        for each, before in ((newer, data), (newest, newer), (newer, newest), (newest, newer)):
+            assert store.save(each)
+            assert sets(store) == (each, before)
+        # The power went while the next was written: the newest is not touched by it.
+        folder.change("b", 0, b"\x00" * 50)
+        assert sets(Store(folder.root)) == (newest, None)
         assert store.save(data)
-        assert folder.files() == ["parameters.bin"]
-        folder.write("parameters.bin", data[:-1])
+        assert sets(store) == (data, newest)
+        # A file that went missing is made again, one that is too short is filled up.
+        os.remove(folder.file("b"))
+        assert store.load() == newest
+        assert store.save(newer)
+        assert sets(store) == (newer, newest)
+        with open(folder.file("a"), "wb") as file:
+            file.write(b"short")
+        assert store.save(data)
+        assert sets(store) == (data, newer)
+        # Nothing good left, but something.
+        for slot in "ab":
+            folder.change(slot, 40, b"\x00\x01\x02")
         assert store.exists()
-        assert store.load() is None
+        assert sets(store) == (None, None)
     finally:
         folder.remove()
-    gone = Store(folder.path)
-    assert not gone.save(data)
-    assert gone.load() is None
-    assert not gone.exists()
+    assert not store.save(data)
+    assert store.load() is None
+    assert not store.exists()
+
+
+def test_a_set_of_another_size_leaves_nothing_of_the_one_before():
+    folder = Folder()
+    store = Store(folder.root)
+    try:
+        for n in (4096, 10, 700, 1, 0, 4096, 4095):
+            assert store.save(b"x" * n)
+            assert store.load() == b"x" * n
+    finally:
+        folder.remove()

@@ -15,6 +15,7 @@ from test_rig import two_axes
 from idmkit.board.settings import parameter_image
 from idmkit.fixedpoint import compile_robot, emit_viper
 from idmwire import properties
+from idmwire.slot import seal
 
 VALUES = {
     "crank": {
@@ -41,7 +42,8 @@ def test_nothing_allocates_while_armed(words: int, tmp_path: Path) -> None:
     for axis in range(2):
         image.values[places["position_min"] + axis] = -(2**31) + 1
         image.values[places["position_max"] + axis] = 2**31 - 1
-    (tmp_path / "parameters.bin").write_bytes(image.pack())
+    (tmp_path / "parameters.a").mkdir()
+    (tmp_path / "parameters.a" / "slot.bin").write_bytes(seal(image.pack(), 1))
     result = subprocess.run(
         [micropython(words), "-X", "heapsize=1M", "firmware/tests/run.py", "no_allocation"],
         cwd=ROOT,

@@ -24,6 +24,7 @@ from idmkit.link.history import read_faults, read_trace
 from idmkit.link.refusals import Refusal
 from idmkit.link.transport import open_port
 from idmwire.image import image_crc
+from idmwire.slot import HEADER_BYTES, unseal
 
 words_of_both = pytest.mark.parametrize("words", WORDS)
 STOP = [(name, 0) for name in ("position_command", "velocity_command", "position_feedback", "torque_command")]
@@ -169,10 +170,18 @@ def test_a_drive_that_trips_and_one_that_falls_silent(words: int, tmp_path: Path
         bench.disarm()
 
 
+def damage(slot: Path, held: tuple[int, bytes]) -> None:
+    """Tips a bit of the set that a slot of the board's store holds: (generation, bytes)."""
+    damaged = bytearray(slot.read_bytes())
+    assert unseal(bytes(damaged[: HEADER_BYTES + len(held[1])])) == held
+    damaged[HEADER_BYTES + 100] ^= 1
+    slot.write_bytes(damaged)
+
+
 @words_of_both
 def test_a_restart_keeps_what_was_stored_and_a_damaged_slot_is_said(words: int, tmp_path: Path) -> None:
-    slot = tmp_path / "parameters.bin"
     with session(words, tmp_path) as bench:
+        before = images.read_image(bench.board, "stored")
         bench.board.write("torque_threshold", 7.25)
         data = images.read_image(bench.board, "applied")
         images.store_image(bench.board, image_crc(data))
@@ -181,12 +190,16 @@ def test_a_restart_keeps_what_was_stored_and_a_damaged_slot_is_said(words: int, 
         bench.board.greet_again()
         assert bench.board.status().fault == ""
         assert bench.board.read("torque_threshold") == 7.25
-        assert images.read_image(bench.board, "stored") == data == slot.read_bytes()
+        assert images.read_image(bench.board, "stored") == data
         bench.arm()
         bench.disarm()
-        damaged = bytearray(data)
-        damaged[100] ^= 1
-        slot.write_bytes(damaged)
+        # The newest damaged: the set before is in force. Both damaged: defaults, and a fault that says so.
+        damage(tmp_path / "parameters.b" / "slot.bin", (2, data))
+        bench.rig.restart()
+        bench.board.greet_again()
+        assert bench.board.status().fault == ""
+        assert images.read_image(bench.board, "stored") == before
+        damage(tmp_path / "parameters.a" / "slot.bin", (1, before))
         bench.rig.restart()
         bench.board.greet_again()
         status = bench.board.status()
