@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from idmkit.dynamics.chain import INERTIAL_NAMES, Inertial
+from idmkit.fitting import fit_record
 from idmkit.records import Channel, Record
 from idmkit.rig.machine_plant import build_plant
 from idmkit.rig.servo import Servo
@@ -171,3 +172,11 @@ def _loaded_axis(robot: Robot, rig: dict[str, Any]) -> tuple[Robot, dict[str, fl
         return replace(robot, rig=rig), {f"{axis.name}.payload_mass": mass, f"{axis.name}.payload_inertia": inertia}
     own["link_mass"] += mass
     return replace(robot, rig=rig), {f"{axis.name}.payload_mass": mass}
+
+
+def deviations(motion: Motion, seeds: range, estimator: str = "ls") -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """(names [p], errors [runs, p], standard deviations [runs, p]) of estimates from measurements of one motion."""
+    estimates = [fit_record(measured(motion, seed), motion.robot, estimator=estimator).estimate for seed in seeds]
+    truth = np.array([motion.truth[name] for name in estimates[0].names])
+    errors = np.array([estimate.values for estimate in estimates]) - truth
+    return estimates[0].names, errors, np.array([estimate.std for estimate in estimates])
