@@ -29,8 +29,9 @@ def images(draw: st.DrawFn) -> ParameterImage:
     count = properties.slots(axes)[""]
     mantissas = tuple(draw(st.lists(INT32, max_size=12)))
     floats = st.floats(allow_nan=False)
+    letters = st.characters(codec="utf-8", exclude_characters="\0")
     return ParameterImage(
-        draw(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=16).filter(lambda s: len(s.encode()) <= 16)),
+        draw(st.text(letters, max_size=16).filter(lambda s: len(s.encode()) <= 16)),
         draw(st.integers(0, 2**32 - 1)),
         axes,
         draw(st.lists(INT32, min_size=count, max_size=count)),
