@@ -97,7 +97,7 @@ def test_scara_is_the_rigid_body_arm(axes, payload):
     values = {"P1": L1**2 * M2 + I1, "P2": A2**2 * M2 + I2, "P3": J2, "P4": L1 * A2 * M2, "P5": M3, "P6": G * M3}
     values |= {"P7": I4, "P8": J4, "payload_mass": mass, "payload_inertia": inertia}
     if axes == 3:
-        links[2] = Inertial.from_centre(M3 + mass, (0, 0, -0.2), np.zeros((3, 3)))
+        links[2] = Inertial.from_centre(M3 + mass, (0, 0, -0.2), np.diag([0, 0, inertia]))
     graph = scara_graph(L1, L2, ("j1", "j2", "j3", "j4")[:axes])
     chain = arm(*joints, bodies=links)
     for q, qd, qdd in zip(*states(axes, 20), strict=True):

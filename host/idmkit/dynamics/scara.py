@@ -53,7 +53,7 @@ def scara(L1: float, L2: float, gravity: float) -> Callable[..., Any]:
         m = P5 + load["payload_mass"]
         X = L1**2 + L2**2 + 2 * L1 * L2 * c
         Y = L2**2 + L1 * L2 * c
-        w = (P7 + load["payload_inertia"]) * (qdd[0] + qdd[1] + qdd[3]) if four else 0
+        w = (P7 + load["payload_inertia"]) * (qdd[0] + qdd[1] + (qdd[3] if four else 0))
         tau = [
             (P1 + P2 + 2 * P4 * c) * qdd[0] + (P2 + P4 * c) * qdd[1] - P4 * s * h
             + m * (X * qdd[0] + Y * qdd[1] - L1 * L2 * s * h) + w,
