@@ -1,0 +1,1 @@
+"""Motions from which a robot is identified: planned, optimised and proved before anything moves."""
