@@ -23,8 +23,6 @@ from idmkit.link.client import Board
 from idmkit.link.history import read_faults, read_trace
 from idmkit.link.refusals import Refusal
 from idmkit.link.transport import open_port
-from idmwire.image import image_crc
-from idmwire.slot import HEADER_BYTES, unseal
 
 words_of_both = pytest.mark.parametrize("words", WORDS)
 STOP = [(name, 0) for name in ("position_command", "velocity_command", "position_feedback", "torque_command")]
@@ -168,50 +166,6 @@ def test_a_drive_that_trips_and_one_that_falls_silent(words: int, tmp_path: Path
         assert clear(bench) == "drive_lost"
         bench.arm()
         bench.disarm()
-
-
-def damage(slot: Path, held: tuple[int, bytes]) -> None:
-    """Tips a bit of the set that a slot of the board's store holds: (generation, bytes)."""
-    damaged = bytearray(slot.read_bytes())
-    assert unseal(bytes(damaged[: HEADER_BYTES + len(held[1])])) == held
-    damaged[HEADER_BYTES + 100] ^= 1
-    slot.write_bytes(damaged)
-
-
-@words_of_both
-def test_a_restart_keeps_what_was_stored_and_a_damaged_slot_is_said(words: int, tmp_path: Path) -> None:
-    with session(words, tmp_path) as bench:
-        before = images.read_image(bench.board, "stored")
-        bench.board.write("torque_threshold", 7.25)
-        data = images.read_image(bench.board, "applied")
-        images.store_image(bench.board, image_crc(data))
-        bench.arm()
-        bench.rig.restart()
-        bench.board.greet_again()
-        assert bench.board.status().fault == ""
-        assert bench.board.read("torque_threshold") == 7.25
-        assert images.read_image(bench.board, "stored") == data
-        bench.arm()
-        bench.disarm()
-        # The newest damaged: the set before is in force. Both damaged: defaults, and a fault that says so.
-        damage(tmp_path / "parameters.b" / "slot.bin", (2, data))
-        bench.rig.restart()
-        bench.board.greet_again()
-        assert bench.board.status().fault == ""
-        assert images.read_image(bench.board, "stored") == before
-        damage(tmp_path / "parameters.a" / "slot.bin", (1, before))
-        bench.rig.restart()
-        bench.board.greet_again()
-        status = bench.board.status()
-        assert status.parameters_defaulted
-        assert status.fault == "parameters_defaulted"
-        assert refused(bench.board.request, "arm") in ("fault_stands", "no_parameters")
-        # The host's way out of it.
-        image = images.unpack(data)
-        images.write_image(bench.board, image)
-        assert refused(bench.board.request, "arm") == "fault_stands"
-        assert bench.board.clear_fault() == "parameters_defaulted"
-        bench.arm()
 
 
 @words_of_both
