@@ -25,6 +25,7 @@ class Parameters:
         self._slot = store
         self._applied = b""
         self._stored = store.load() or b""
+        self._previous = b""
         self._staged = bytearray(STAGE_BYTES)
         self._staged_n = 0
         self._word = array("i", (0,))
@@ -57,9 +58,13 @@ class Parameters:
             if offset == 0 and self.image is not None:
                 self._applied = self.image.pack()
             data, size = self._applied, len(self._applied)
-        else:
+        elif which == 2:
             data, size = self._stored, len(self._stored)
-        if which > 2 or offset > size or length > _DATA_MAX:
+        else:
+            if offset == 0:
+                self._previous = self._slot.previous() or b""
+            data, size = self._previous, len(self._previous)
+        if which > 3 or offset > size or length > _DATA_MAX:
             link.refuse("out_of_range")
             return
         link.begin()

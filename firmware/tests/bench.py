@@ -67,10 +67,11 @@ class Board:
 
 
 class Flash(Store):
-    # A store in memory: `data` is what stands in the slot.
+    # A store in memory: `data` is the newest set, `before` the one in the other slot.
 
-    def __init__(self, data=None):
+    def __init__(self, data=None, before=None):
         self.data = data
+        self.before = before
         self.broken = False
 
     def load(self):
@@ -82,11 +83,15 @@ class Flash(Store):
             return None
         return self.data
 
+    def previous(self):
+        return self.before
+
     def exists(self):
         return self.data is not None
 
     def save(self, data):
         if not self.broken:
+            self.before = self.data
             self.data = data
         return not self.broken
 

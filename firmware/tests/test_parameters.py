@@ -206,7 +206,7 @@ def test_staging_goes_from_front_to_back():
     assert bench.refusal("stage", offset=4096, data=b"x") == "out_of_range"
     assert bench.refusal("read_image", image=0, offset=4097, length=1) == "out_of_range"
     assert bench.refusal("read_image", image=0, offset=0, length=481) == "out_of_range"
-    assert bench.refusal("read_image", image=3, offset=0, length=1) == "out_of_range"
+    assert bench.refusal("read_image", image=4, offset=0, length=1) == "out_of_range"
     assert bench.ask("read_image", image=0, offset=4096, length=480)["data"] == b""
 
 
@@ -232,6 +232,23 @@ def test_a_store_that_fails_says_so_and_stays_unstored():
     bench.flash.broken = False
     bench.ask("store", crc=image_crc(data))
     assert "differs" not in flags(bench)
+
+
+def test_the_set_that_was_stored_before_can_be_read():
+    bench = Bench()
+    assert read(bench, 3) == b""
+    stored = []
+    for value in (5, 6, 7):
+        bench.ask("write_property", property=properties.BY_NAME["torque_threshold"][0], axis=0, value=value)
+        stored.append(read(bench, 1))
+        bench.ask("store", crc=image_crc(stored[-1]))
+        assert read(bench, 2) == stored[-1]
+        assert read(bench, 3) == (stored[-2] if len(stored) > 1 else b"")
+    # It is staged and applied as any other, and the sets change places.
+    bench.stage(stored[1])
+    bench.ask("apply", crc=image_crc(stored[1]))
+    bench.ask("store", crc=image_crc(stored[1]))
+    assert (read(bench, 2), read(bench, 3)) == (stored[1], stored[2])
 
 
 def test_properties_keep_their_ranges_and_their_access():

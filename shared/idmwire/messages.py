@@ -40,8 +40,8 @@ REFUSALS = (
 
 # States of the board.
 STATES = ("disarmed", "arming", "holding", "moving", "stopping", "stopped_by_fault", "disarming")
-# Which image READ_IMAGE reads.
-IMAGES = ("staged", "applied", "stored")
+# Which image READ_IMAGE reads; "previous" is the one that was stored before.
+IMAGES = ("staged", "applied", "stored", "previous")
 
 _STATUS = (
     ("cycle", "I", 1, "cycle"),

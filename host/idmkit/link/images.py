@@ -26,7 +26,7 @@ class Written:
 
 
 def read_image(board: Board, which: str) -> bytes:
-    """The bytes of the "staged", "applied" or "stored" image, b"" when there is none."""
+    """The bytes of the "staged", "applied", "stored" or "previous" (stored before it) image, b"" when there is none."""
     index = messages.IMAGES.index(which)
     data = b""
     while True:
