@@ -20,6 +20,7 @@ from idmkit.fitting import Fit, Prepared, fit_record, prepare
 from idmkit.identify import Estimate, equations_of, fit_least_squares
 from idmkit.records import Record
 from idmkit.robot import Robot
+from idmkit.robot_graph import model_name, robot_graph
 from idmkit.unknowns import Unknowns, unknowns_of
 
 Array = NDArray[np.float64]
@@ -43,6 +44,7 @@ def fit_payload(
     The result's parameters are the links' (as given) and the payload's. Raises IdentificationError where the model has
     no payload or where a parameter is not known that only a payload shows.
     """
+    _check_payload(robot, model)
     links = fit_record(unloaded, robot, model=model, cutoff_hz=cutoff_hz, speeds=speeds)
     if not links.result.verdict.accepted:
         reasons = [finding for finding in links.result.verdict.findings if finding.severity == "refusal"]
@@ -59,11 +61,20 @@ def fit_payload(
     return prepared.judged(unknowns, observations, estimate, found)
 
 
+def _check_payload(robot: Robot, model: int | None) -> None:
+    """Refuses models on which no payload shows, before anything is identified."""
+    graph = robot_graph(robot, model=model)
+    payload = graph.keys_of("payload")
+    links = {key: 1.0 for key in graph.keys if key not in payload}
+    if not payload or not graph.regressor(links).names:
+        raise IdentificationError(
+            f"no payload shows on model {model_name(robot, model=model)}; choose a model that has one (docs/models.md)"
+        )
+
+
 def _payload_of(prepared: Prepared, links: Fit) -> Unknowns:
     graph = prepared.graph
     payload = graph.keys_of("payload")
-    if not payload:
-        raise IdentificationError(f"model {links.result.model} has no payload parameters")
     values = {key: value for key, value in links.result.values().items() if key not in payload}
     open_keys = [key for key in graph.keys if key not in values and key not in payload]
     if open_keys:
@@ -78,10 +89,7 @@ def _payload_of(prepared: Prepared, links: Fit) -> Unknowns:
                 "M, so Mgcos / M is not good enough; give tilt (rad from the vertical) in the robot file "
                 "([axes.geometry])"
             )
-    unknowns = unknowns_of(prepared.robot, graph, values)
-    if not unknowns.regressor.names:
-        raise IdentificationError(f"no payload shows on model {links.result.model}")
-    return unknowns
+    return unknowns_of(prepared.robot, graph, values)
 
 
 def _with_links(prepared: Prepared, unknowns: Unknowns, estimate: Estimate, links: Fit) -> Estimate:

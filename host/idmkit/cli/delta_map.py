@@ -18,6 +18,7 @@ from idmkit.stiffness import (
     load_measurements,
     minimal_acceleration_time,
     pose,
+    pose_at,
     rod_forces,
     soft_delta,
 )
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         delta = _fitted(delta, arguments.fit, arguments.form)
     space = delta.workspace
     point = arguments.at or [0.0, 0.0, (space.z_min + space.z_max) / 2]
+    pose_at(delta.robot.geometry, point)
     _show_point(delta, point, arguments.direction)
     if arguments.to is not None:
         for form in FORMS:

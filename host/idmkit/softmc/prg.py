@@ -30,6 +30,8 @@ _KNOWN = {name.lower(): name for name in PROPERTIES}
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\.(\w+)\s*(?:\[\s*(\w+)\s*\])?\s*=\s*(.*)")
+_MEANT = re.compile(rf"[A-Za-z_]\w*\.({'|'.join(PROPERTIES)})\b", re.IGNORECASE)
+"""How a line begins that assigns one of these, or was meant to."""
 _ATTACH = re.compile(r"attach\s+([A-Za-z_]\w*)", re.IGNORECASE)
 
 
@@ -173,6 +175,10 @@ def attached_elements(prg: Prg) -> tuple[str, ...]:
 def _setting(line: str, place: str) -> Setting | None:
     match = _ASSIGNMENT.fullmatch(line.strip())
     if match is None or match[2].lower() not in _KNOWN:
+        if _MEANT.match(line.strip()):
+            raise PrgError(
+                f'{place}: cannot be understood: {line.strip()!r}; softMC writes "ELEMENT.PROPERTY = number"'
+            )
         return None
     element, written, index, value = match.groups()
     name = _KNOWN[written.lower()]
@@ -180,6 +186,8 @@ def _setting(line: str, place: str) -> Setting | None:
         raise PrgError(f"{place}: {element}.{name} is set to {value.strip()!r}, which is no number")
     if (name == "DynamicParameter") != (index is not None) or (index is not None and not index.isdigit()):
         raise PrgError(f"{place}: {name} " + ("needs a number in [ ]" if name == "DynamicParameter" else "has no [ ]"))
+    if index is not None and int(index) < 1:
+        raise PrgError(f"{place}: DynamicParameter[{index}]: softMC counts from 1")
     if name == "DynamicModel" and not float(value).is_integer():
         raise PrgError(f"{place}: DynamicModel must be a whole number, is {value.strip()}")
     return Setting(element, name, float(value), None if index is None else int(index))

@@ -2,7 +2,7 @@
 
 from idmkit.stiffness.delta import SoftDelta, Workspace, soft_delta
 from idmkit.stiffness.estimate import Measurement, StiffnessFit, fit_stiffness, load_measurements
-from idmkit.stiffness.geometry import jacobian, platform_position, pose, rod_forces
+from idmkit.stiffness.geometry import jacobian, platform_position, pose, pose_at, rod_forces
 from idmkit.stiffness.resonance import FORMS, Compliant, Form, acceleration_time_of_move, minimal_acceleration_time
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "minimal_acceleration_time",
     "platform_position",
     "pose",
+    "pose_at",
     "rod_forces",
     "soft_delta",
 ]
