@@ -162,8 +162,9 @@ class Bus:
             drive.step()
             if drive.operational and not drive.silent:
                 self.say(drive.answer())
-            if drive.node in self._latched and not drive.silent:
-                drive.command(*self._latched.pop(drive.node))
+            latched = self._latched.pop(drive.node, None)
+            if latched and not drive.silent:
+                drive.command(*latched)
         self.say(line(0x100, bytes(6)))
         return True
 

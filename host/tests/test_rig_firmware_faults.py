@@ -174,20 +174,21 @@ def test_a_host_that_stops_reading_holds_time_and_loses_nothing(words: int, tmp_
         bench.arm()
         capture = start_capture(bench.board, STOP, samples=6000)
         reader = bench.board.connection
-        stalled = threading.Event()
+        reading = threading.Event()
         take = reader._take
 
         def slow(frame: bytes) -> None:
             # The host's reader thread stands still: neither blocks nor answers are taken from the port.
-            stalled.wait()
+            reading.wait()
             take(frame)
 
         reader._take = slow
-        bench.board.send("capture_received", block=0)
-        granting = threading.Thread(target=bench.rig.advance, args=(900,), daemon=True)
-        granting.start()
-        time.sleep(0.3)
-        stalled.set()
+        try:
+            granting = threading.Thread(target=bench.rig.advance, args=(900,), daemon=True)
+            granting.start()
+            time.sleep(0.3)
+        finally:
+            reading.set()
         granting.join()
         bench.go(5200)
         result = capture.finish()
