@@ -17,6 +17,7 @@ from idmkit.robot_graph import model_name, robot_graph
 from idmkit.unknowns import Unknowns, results, unknowns_of
 from idmkit.verdict import AxisResult, ParameterResult, Result, TorqueErrors, judge, torque_errors
 from idmkit.verdict.causes import facts_of
+from idmkit.verdict.machine import machine_findings
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +110,8 @@ class Prepared:
         }
         parameters, derived = results(unknowns, identified, robot)
         everything = [*noticed, *self.cleaned.findings, *_velocity_findings(self.cleaned, observations), *derived]
+        if robot.machine is not None:
+            everything += machine_findings(estimate, robot.machine.parameter_ranges)
         verdict = judge(observations, estimate, errors, [facts_of(axis) for axis in robot.axes], everything)
         result = Result(
             robot=robot.name,

@@ -98,3 +98,27 @@ def test_weights_pay_as_much_as_they_report():
     inside = np.abs(weighed[1]) < TWO_SIGMA * weighed[2]
     # Of 7 times 30 that know of each other; measured over 100 runs: 93 to 95 % for every machine.
     assert inside.mean() > 0.85
+
+
+def test_uncertain_parameters_of_a_large_model_make_one_finding():
+    motion = identification_run("puma")
+    fit = fit_record(measured(motion, 1), motion.robot)
+    [finding] = [f for f in fit.result.verdict.findings if f.code == "uncertain" and f.axis == ""]
+    vague = [p.name for p in fit.result.parameters if p.rsd_percent is not None and p.rsd_percent > 30]
+    assert set(finding.evidence["names"].split(", ")) == {name for name in vague if "." not in name}
+    assert finding.message.startswith(
+        f"{finding.evidence['uncertain']} of 32 parameters are uncertain by more than 30 %"
+    )
+    assert finding.evidence["torque_percent"] < 5
+    assert fit.result.verdict.accepted
+
+
+def test_a_machine_parameter_out_of_its_range_is_refused():
+    motion = identification_run("two_link")
+    assert motion.robot.machine is not None
+    robot = replace(motion.robot, machine=replace(motion.robot.machine, parameter_ranges={"R": (0.2, 0.5)}))
+    verdict = fit_record(measured(motion, 1), robot).result.verdict
+    assert not verdict.accepted
+    [finding] = [f for f in verdict.findings if f.code == "out_of_range"]
+    assert "R = 0.123" in finding.message
+    assert "[0.2, 0.5]" in finding.message
