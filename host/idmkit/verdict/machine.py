@@ -38,8 +38,8 @@ def _uncertain(estimate: Estimate, own: list[int]) -> list[Finding]:
     named = ", ".join(f"{estimate.names[k]} ({100 * stds[k] / values[k]:.0f} %)" for k in vague[:LISTED] if values[k])
     more = f" and {len(vague) - LISTED} more" if len(vague) > LISTED else ""
     text = (
-        f"{len(vague)} of {len(own)} parameters are uncertain by more than {UNCERTAIN_PERCENT:g} %: {named}{more}. Of the "
-        f"torque of this motion their uncertainty makes {100 * max(weight.values()):.2g} % at most each."
+        f"{len(vague)} of {len(own)} parameters are uncertain by more than {UNCERTAIN_PERCENT:g} %: {named}{more}. "
+        f"Each makes the torque of this motion uncertain by {100 * max(weight.values()):.2g} % at most."
     )
     step = "The torque is known as well as its errors say; do not read these parameters by themselves. "
     step += "Faster motions over more of the range show more of them."
