@@ -70,8 +70,8 @@ def main():
             if controller.ready:
                 controller.cycle()
         except Exception as error:
-            sys.print_exception(error, sys.stderr)
-            controller.fail()
+            if controller.fail():
+                sys.print_exception(error, sys.stderr)
     link.serve()
 
 

@@ -258,13 +258,18 @@ class Controller:
         self.drives.wanted = cia402.BRAKE if reaction == fault_table.QUICK_STOP else cia402.OFF
 
     def fail(self):
-        """The firmware met an error of its own: drives off, latched; the link goes on."""
+        """The firmware met an error of its own: drives off, latched; the link goes on.
+
+        True for the first of what may be one in every cycle.
+        """
+        first = not self.faults.raised(_PROGRAM_ERROR)
         if self.axes is None:
             self.faults.raise_fault(_PROGRAM_ERROR, 0, self.cycle_number, None)
-            return
-        self._fault_of(_PROGRAM_ERROR, 0, 0, 0)
-        self.drives.wanted = cia402.OFF
-        self.drives.write()
+        else:
+            self._fault_of(_PROGRAM_ERROR, 0, 0, 0)
+            self.drives.wanted = cia402.OFF
+            self.drives.write()
+        return first
 
     # What the host may ask for: each returns the name of a refusal, or None
 

@@ -44,7 +44,7 @@ class Faults:
         A cause that lasts is remembered once until the latch is cleared. True where the fault has become the latched
         one, so that its reaction has to begin.
         """
-        if self._raised & 1 << number:
+        if self.raised(number):
             return False
         self._raised |= 1 << number
         at = self._next * _WORDS
@@ -66,6 +66,10 @@ class Faults:
         self.axis = axis
         self.reaction = reaction
         return True
+
+    def raised(self, number):
+        """True where this fault has been raised since the latch was cleared."""
+        return self._raised & 1 << number != 0
 
     def place(self, index):
         """Where the index-newest fault begins in `history`, -1 where there is none."""

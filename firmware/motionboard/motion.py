@@ -309,8 +309,10 @@ class Motion:
             self._not_ahead()
         else:
             if self.kind == MOVE:
-                s += (self._ds >> 15) * lead + ((self._ds & 0x7FFF) * lead >> 15)
-                quintic(s if s < 0x3FFFFFFF else 0x3FFFFFFF, self._f0, self._f1, self._f2, n)
+                further = (self._ds >> 15) * lead + ((self._ds & 0x7FFF) * lead >> 15)
+                # Never a sum beyond 2**30, not even to cut it.
+                s = s + further if further < 0x3FFFFFFF - s else 0x3FFFFFFF
+                quintic(s, self._f0, self._f1, self._f2, n)
             else:
                 sincos(self._f1, self._f2, self._phase_ahead, SINE, n, SH)
                 complement(self._f0, self._f2, n)

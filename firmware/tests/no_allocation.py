@@ -358,7 +358,7 @@ def test_nothing_allocates_while_armed():
 
     def failed(controller):
         failures.append(1)
-        fail(controller)
+        return fail(controller)
 
     controller_module.Controller.fail = failed
     try:

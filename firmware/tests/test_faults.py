@@ -166,7 +166,8 @@ def test_a_fault_before_the_start_cycle_cancels_the_motion():
 
 def test_an_error_of_the_firmware_switches_off_and_is_latched():
     bench = moving_bench()
-    bench.controller.fail()
+    assert bench.controller.fail()
+    assert not bench.controller.fail()
     assert (bench.state, bench.fault) == ("stopped_by_fault", "program_error")
     bench.cycle(3)
     assert bench.drives[0].state == 0x40

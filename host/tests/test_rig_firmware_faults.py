@@ -398,3 +398,39 @@ def test_no_board_outlives_its_rig(settings: bool, tmp_path: Path) -> None:
         host.stdout.close()
         if not gone(pid, 0.0):
             os.kill(pid, signal.SIGKILL)
+
+
+BROKEN = """
+import sys
+sys.path[:0] = [{firmware!r}, {shared!r}]
+from motionboard import guards
+
+errors = guards.Guards.errors
+
+def broken(self):
+    errors(self)
+    if self.axes.position_command[0] > 1000000:
+        raise ValueError("no such torque")
+
+guards.Guards.errors = broken
+import main
+"""
+
+
+@words_of_both
+def test_an_error_of_the_firmware_switches_off_and_can_be_asked_for(words: int, tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text(BROKEN.format(firmware=str(ROOT / "firmware"), shared=str(ROOT / "shared")))
+    with session(words, tmp_path / "store", firmware=script) as bench:
+        bench.arm()
+        bench.move(1.0, 500)
+        bench.go(400)
+        status = bench.board.status()
+        assert (status.state, status.fault) == ("stopped_by_fault", "program_error")
+        # The link lives, the axis is on its brake, and the reason is said once.
+        assert read_faults(bench.board)[0].fault == "program_error"
+        stands = bench.board.status().position_feedback
+        bench.go(50)
+        assert bench.board.status().position_feedback == stands
+        said = (bench.rig.folder / "firmware.stderr").read_text()
+        assert said.count("ValueError: no such torque") == 1
