@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from idmkit.cli.printing import print_result
+from idmkit.cli.printing import print_findings, print_result
 from idmkit.errors import RecordError
+from idmkit.estimators import ESTIMATORS
 from idmkit.finding import Finding
 from idmkit.fitting import fit_record
+from idmkit.holdout import hold_out
 from idmkit.payload import fit_payload
 from idmkit.records import Record, import_tables, load_mapping, load_record
 from idmkit.robot import load_robot
@@ -37,8 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="identify the payload: RECORD was made without it and gives the parameters of links and friction",
     )
     parser.add_argument("--cutoff", type=float, metavar="HZ", help="low-pass cutoff instead of the robot file's")
+    parser.add_argument(
+        "--estimator", choices=ESTIMATORS, help="least squares, weighted, robust, or physically consistent"
+    )
+    parser.add_argument("--ladder", action="store_true", help="add friction terms where held-out blocks ask for them")
+    parser.add_argument(
+        "--hold-out", type=Path, action="append", metavar="RECORD", help="say how well the torques of it are predicted"
+    )
     parser.add_argument("--json", type=Path, metavar="OUT", help="store the result as JSON")
     parser.add_argument("--figure", type=Path, metavar="OUT.png", help="draw measured torque, model and error")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="one page with all pictures and findings")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,7 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
     speeds = None if arguments.speeds is None else (arguments.speeds[0], arguments.speeds[1])
     if arguments.unloaded is None:
         fit = fit_record(
-            record, robot, model=arguments.model, cutoff_hz=arguments.cutoff, speeds=speeds, noticed=noticed
+            record,
+            robot,
+            model=arguments.model,
+            cutoff_hz=arguments.cutoff,
+            speeds=speeds,
+            noticed=noticed,
+            estimator=arguments.estimator,
+            ladder=arguments.ladder,
         )
     else:
         unloaded, _ = read_record([arguments.unloaded], arguments.mapping)
@@ -56,6 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
             record, unloaded, robot, model=arguments.model, cutoff_hz=arguments.cutoff, speeds=speeds, noticed=noticed
         )
     print_result(fit.result)
+    held_out = []
+    for path in arguments.hold_out or ():
+        other, _ = read_record([path], arguments.mapping)
+        held_out.append((path.name, hold_out(fit, other, robot, path.name)))
+        print()
+        print_findings(held_out[-1][1].findings)
     if arguments.json is not None:
         fit.result.save(arguments.json)
         print(f"result: {arguments.json}")
@@ -65,6 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         save_figure(fit, arguments.figure)
         print(f"figure: {arguments.figure}")
+    if arguments.report is not None:
+        from idmkit.report.page import save_report
+
+        save_report(fit, arguments.report, held_out)
+        print(f"report: {arguments.report}")
     return 0 if fit.result.verdict.accepted else REFUSED
 
 

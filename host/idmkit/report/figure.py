@@ -58,10 +58,25 @@ def save_figure(fit: Fit, path: Path) -> None:
         speed_plot = figure.add_subplot(right[0])
         text_plot = figure.add_subplot(right[1])
         _over_time(torque_plot, error_plot, fit, k, model[k])
-        _over_speed(speed_plot, fit, k, model[k])
+        _over(speed_plot, fit, k, model[k], "speed")
         _numbers(text_plot, fit, k)
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=110, format=kind, metadata=METADATA[kind])
+
+
+def axis_figure(fit: Fit, k: int) -> Figure:
+    """One axis for a page: torque and error over time, error over speed and over position."""
+    model = predicted(fit.observations.regressor, fit.estimate.values)[k]
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.add_gridspec(1, 2, width_ratios=(2.2, 1))
+    left = grid[0, 0].subgridspec(2, 1, height_ratios=(2, 1))
+    right = grid[0, 1].subgridspec(2, 1)
+    torque_plot = figure.add_subplot(left[0])
+    _over_time(torque_plot, figure.add_subplot(left[1], sharex=torque_plot), fit, k, model)
+    _over(figure.add_subplot(right[0]), fit, k, model, "speed")
+    _over(figure.add_subplot(right[1]), fit, k, model, "position")
+    return figure
 
 
 def _over_time(torque_plot: Axes, error_plot: Axes, fit: Fit, k: int, model: Array) -> None:
@@ -94,18 +109,19 @@ def _over_time(torque_plot: Axes, error_plot: Axes, fit: Fit, k: int, model: Arr
     error_plot.set_xlabel("time, s")
 
 
-def _over_speed(plot: Axes, fit: Fit, k: int, model: Array) -> None:
-    """The error over the speed, where wrong friction shows."""
+def _over(plot: Axes, fit: Fit, k: int, model: Array, what: str) -> None:
+    """The error over the speed, where wrong friction shows, or over the position, where wrong gravity does."""
     observations = fit.observations
     unit, speed_unit = _units(fit, k)
     used = np.flatnonzero(observations.moving[k])
     used = used[:: max(1, len(used) // MAX_POINTS)]
     error = observations.torque[k, used] - model[used]
-    plot.plot(observations.qd[used, k], error, ".", color=ERROR, ms=1.5, alpha=0.4, rasterized=True)
+    over = observations.qd if what == "speed" else observations.q
+    plot.plot(over[used, k], error, ".", color=ERROR, ms=1.5, alpha=0.4, rasterized=True)
     plot.axhline(0, color="#aaaaaa", lw=0.6)
-    plot.set_xlabel(f"speed, {speed_unit}")
+    plot.set_xlabel(f"{what}, {speed_unit if what == 'speed' else speed_unit.removesuffix('/s')}")
     plot.set_ylabel(f"error, {unit}")
-    plot.set_title("error over speed", loc="left", fontsize=10)
+    plot.set_title(f"error over {what}", loc="left", fontsize=10)
     _tidy(plot)
 
 
