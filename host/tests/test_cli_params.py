@@ -68,6 +68,9 @@ def test_a_board_fresh_from_the_box(rig: FreeRig, idm: Answer) -> None:
     code, out, err = idm("params", rig.port, "--robot", "crank")
     assert (code, out) == (1, "")
     assert err.startswith("idm params: the board has no applied parameters; write some with")
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--roll-back")
+    assert (code, out) == (1, "")
+    assert err.startswith("idm params: the board has no set from before to roll back to")
 
 
 def test_settings_are_written_and_stored(rig: FreeRig, idm: Answer) -> None:
@@ -96,6 +99,39 @@ def test_a_result_is_written_and_stored(rig: FreeRig, idm: Answer, tmp_path: Pat
         assert said["program_hash"] == RobotModel.of(load_robot("crank")).program.hash
         values = {parameter["name"]: parameter["value"] for parameter in said["parameters"]}
         assert values == CRANK | {"crank.payload_mass": 0.0, "crank.payload_inertia": 0.0}
+
+
+def test_a_written_result_is_kept_and_compared_with_the_set_before(rig: FreeRig, idm: Answer, tmp_path: Path) -> None:
+    crank = ("params", rig.port, "--robot", "crank")
+    warm = result_file(tmp_path / "warm.json", Fv=0.06)
+    notes = ("--conditions", "warm, no load", "--record", "warm.npz")
+    code, out, err = idm(*crank, "--write", warm, *notes, "--compare", "previous")
+    assert (code, err) == (3, "")
+    (kept,) = tmp_path.glob("warm.set-*.json")
+    assert f"kept as {kept}" in out
+    assert [line.split() for line in out.splitlines() if "! drifted" in line] == [
+        ["crank.Fv", "0.08", "0.06", "-25", "!", "drifted"]
+    ]
+    said = json.loads(kept.read_text())
+    assert (said["conditions"], said["record"], said["generation"]) == ("warm, no load", "warm.npz", 3)
+    assert idm(*crank, "--compare", "previous", "--drift", "30")[0] == 0
+    code, out, err = idm(*crank, "--compare", kept, "--json")
+    assert (code, err) == (0, "")
+    assert {change["percent"] for change in json.loads(out)["changes"]} == {0.0}
+    code, out, err = idm(*crank, "--compare", result_file(tmp_path / "other.json", "slide"))
+    assert (code, out) == (1, "")
+    assert "compare like with like" in err
+
+
+def test_rolled_back_in_one_command_and_forth_again(rig: FreeRig, idm: Answer, tmp_path: Path) -> None:
+    crank = ("params", rig.port, "--robot", "crank")
+    for number, friction in ((4, 0.08), (5, 0.06)):
+        code, out, err = idm(*crank, "--roll-back", "--image", "stored")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"written, read back and stored as generation {number} (CRC 0x")
+        assert ["crank.Fv", f"{friction}"] in [line.split()[:2] for line in out.splitlines()]
+        assert generation(idm, rig) == number
+    assert idm(*crank, "--write", result_file(tmp_path / "r.json"))[0] == 0
 
 
 @pytest.mark.parametrize(

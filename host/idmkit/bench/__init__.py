@@ -4,7 +4,7 @@ from idmkit.bench.bench import Bench
 from idmkit.bench.excite import identification_run
 from idmkit.bench.model import RobotModel
 from idmkit.bench.run import Run, capture_while
-from idmkit.bench.write import check_model, put_back, write_model, write_settings
+from idmkit.bench.write import check_model, put_back, roll_back, write_model, write_settings
 
 __all__ = [
     "Bench",
@@ -14,6 +14,7 @@ __all__ = [
     "check_model",
     "identification_run",
     "put_back",
+    "roll_back",
     "write_model",
     "write_settings",
 ]

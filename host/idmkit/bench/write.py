@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from idmkit.bench.bench import Bench
 from idmkit.board.settings import CompiledModel, parameter_image
-from idmkit.errors import ModelError
-from idmkit.link.images import Written, apply_image, stage_image, write_image
-from idmwire.image import image_crc
+from idmkit.errors import IdmError, ModelError
+from idmkit.link.images import Written, apply_image, read_image, stage_image, write_image
+from idmwire.image import ImageError, image_crc, unpack
 
 
 def write_settings(bench: Bench, *, store: bool = False) -> Written:
@@ -34,6 +34,23 @@ def check_model(bench: Bench, program: CompiledModel) -> None:
             f"the board has {has}, the robot file compiles to 0x{program.hash:08x}; "
             f"put the robot's model on the board first"
         )
+
+
+def roll_back(bench: Bench) -> Written:
+    """Writes and stores, as a new generation, the set that was stored before the one that is stored now.
+
+    Done twice it comes back to the first. Raises IdmError where the board has no such set.
+    """
+    data = read_image(bench.board, "previous")
+    if not data:
+        raise IdmError("the board has no set from before to roll back to; write a result with --write")
+    try:
+        image = unpack(data)
+    except ImageError as problem:
+        raise IdmError(f"the set from before cannot be read, and nothing was written: {problem}") from problem
+    written = write_image(bench.board, image)
+    _first_answers(bench)
+    return written
 
 
 def put_back(bench: Bench, data: bytes) -> None:
