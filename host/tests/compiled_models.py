@@ -20,7 +20,7 @@ from idmkit.robot_graph import robot_graph
 
 SINGLE = ("crank", "slide")
 SIX_AXES = ("tx40", "puma_base")
-MACHINES = ("two_link", "scara", "puma", *SIX_AXES)
+MACHINES = ("two_link", "scara", "delta", "puma", *SIX_AXES)
 MODELS = (*SINGLE, "axes", "arm", *MACHINES)
 
 

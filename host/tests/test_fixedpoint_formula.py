@@ -9,6 +9,7 @@ from compiled_models import MODELS, graph_and_limits, model
 
 from idmkit.dynamics.graph import Graph, Parameter
 from idmkit.errors import ModelError
+from idmkit.fixedpoint.expand import ACCURACY, expand
 from idmkit.fixedpoint.formula import FormulaBuilder, Op
 from idmkit.fixedpoint.ranges import Interval
 from idmkit.fixedpoint.samples import Samples
@@ -126,3 +127,26 @@ def test_samples_have_the_slopes_of_every_value():
 def test_quotients_and_roots_are_operations():
     listing = text(lambda s: (s.a / (2 + ca.cos(s.q[0])), ca.sqrt(2 + ca.cos(s.q[0])) / 4))
     assert listing.count("inverse") == listing.count("root") == 1
+
+
+@pytest.mark.parametrize("share", [1.5, 12.0, 30.0])
+def test_expanded_quotients_and_roots_are_accurate(share):
+    b = FormulaBuilder()
+    x = b.input(0)
+    exact = b.formula([b.inverse(x), b.root(x), b.inverse(b.root(x)), b.inverse(b.mul(b.constant(3.0), b.neg(x)))])
+    box = [Interval(0.3, 0.3 * share)]
+    samples = Samples(exact, box, [])
+    formula = expand(exact, samples.low, samples.high)
+    assert not {node.op for node in formula.nodes} & {Op.INVERSE, Op.ROOT}
+    points = np.linspace(0.3, 0.3 * share, 5000)[:, None]
+    none = np.empty((0,))
+    np.testing.assert_allclose(formula.evaluate(points, none), exact.evaluate(points, none), rtol=1.1 * ACCURACY)
+
+
+def test_a_quotient_near_zero_is_refused():
+    b = FormulaBuilder()
+    exact = b.formula([b.inverse(b.input(0))])
+    for box in (Interval(-1, 1), Interval(-2, -1), Interval(0, 1)):
+        samples = Samples(exact, [box], [])
+        with pytest.raises(ModelError, match=r"singular posture|sign into the numerator"):
+            expand(exact, samples.low, samples.high)

@@ -142,18 +142,31 @@ def lumped_rods(geometry: DeltaGeometry, gravity: float) -> Callable[..., Any]:
 
 
 class _Motion:
-    """Platform and elbows in motion: Jacobians over the arms' angles, accelerations."""
+    """Platform and elbows in motion: Jacobians over the arms' angles, accelerations.
+
+    The rods keep their length: with s_i = C_i - B_i, s_i . (Pd - Bd_i) = 0, and once more differentiated
+    s_i . (Pdd - Bdd_i) + |Pd - Bd_i|^2 = 0. Both are solved by the same three cross products of rods.
+    """
 
     def __init__(self, geometry: DeltaGeometry, state: State) -> None:
-        # Fresh symbols: derivatives are taken over the arms' angles, whatever the state's are part of.
-        q = ca.SX.sym("arm", 3)
-        qd, qdd = state.qd[:3], state.qdd[:3]
-        points = [platform(geometry, q), *elbows(geometry, q)]
-        jacobians = [ca.jacobian(point, q) for point in points]
-        accelerations = [J @ qdd + ca.jtimes(J @ qd, q, qd) for J in jacobians]
-        self.q, self.qdd = state.q[:3], qdd
-        self.J, *self.elbow_jacobians = (ca.substitute(J, q, self.q) for J in jacobians)
-        self.Pdd, *self.elbow_accelerations = (ca.substitute(a, q, self.q) for a in accelerations)
+        self.q, qd, self.qdd = state.q[:3], state.qd[:3], state.qdd[:3]
+        P = platform(geometry, self.q)
+        rods, slopes, curves = [], [], []
+        for i, (elbow, (c, s)) in enumerate(zip(elbows(geometry, self.q), arm_directions(), strict=True)):
+            rods.append(P + geometry.R_P * ca.vertcat(c, s, 0) - elbow)
+            inward, down = -geometry.l_A * ca.sin(self.q[i]), -geometry.l_A * ca.cos(self.q[i])
+            slopes.append(ca.vertcat(c * inward, s * inward, down))
+            curves.append(ca.vertcat(c * down, s * down, -inward))
+        # In this order their triple product is positive below the base.
+        across = [ca.cross(rods[i - 1], rods[i - 2]) for i in range(3)]
+        across = [normal / ca.dot(rods[0], across[0]) for normal in across]
+        self.J = ca.horzcat(*(across[i] * ca.dot(rods[i], slopes[i]) for i in range(3)))
+        self.elbow_jacobians = [ca.horzcat(*(slopes[i] if k == i else ca.SX(3, 1) for k in range(3))) for i in range(3)]
+        self.elbow_accelerations = [slopes[i] * self.qdd[i] + curves[i] * qd[i] ** 2 for i in range(3)]
+        Pd, self.Pdd = self.J @ qd, ca.SX(3, 1)
+        for i in range(3):
+            apart = Pd - slopes[i] * qd[i]
+            self.Pdd += across[i] * (ca.dot(rods[i], self.elbow_accelerations[i]) - ca.dot(apart, apart))
 
 
 def _with_shaft(tau: Any, state: State, shaft: tuple[Any, ...]) -> Any:

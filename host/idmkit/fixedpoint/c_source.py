@@ -105,7 +105,7 @@ def write_c(program: Program, limits: Limits, folder: Path) -> list[Path]:
 
 
 def vectors(program: Program, limits: Limits, count: int = VECTORS) -> NDArray[np.int64]:
-    """Rows x, p, y: random states, corners, and states far outside; random and largest parameters."""
+    """Rows x, p, y: random states, corners, and states far outside; largest, random and ordinary parameters."""
     rng = np.random.default_rng(0)
     low, high = input_counts(program, limits)
     inside = rng.integers(low, high + 1, (count // 2, len(low)))
@@ -115,6 +115,7 @@ def vectors(program: Program, limits: Limits, count: int = VECTORS) -> NDArray[n
     most = np.array([parameter.limit for parameter in program.parameters])
     p = rng.integers(-most, most + 1, (len(x), len(most)))
     p[::7] = np.where(rng.random((len(p[::7]), len(most))) < 0.5, -most, most)
+    p[1::2] //= 8
     return np.concatenate([x, p, Emulator(program).run(x, p)], axis=1)
 
 

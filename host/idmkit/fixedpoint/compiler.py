@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from idmkit.dynamics.graph import Graph
+from idmkit.fixedpoint.expand import expand
 from idmkit.fixedpoint.formula import Formula, Op
 from idmkit.fixedpoint.limits import Limits, robot_limits
 from idmkit.fixedpoint.program import Program, ProgramParameter
@@ -36,6 +37,10 @@ def compile_program(graph: Graph, limits: Limits) -> Program:
     formula = trace(graph, {k: 0.0 for k, interval in enumerate(proved) if interval.magnitude == 0})
     inputs = _in_turns(limits.inputs, graph.revolute)
     samples = Samples(formula, inputs, limits.parameters)
+    exact = formula
+    formula = expand(exact, samples.low, samples.high)
+    if formula is not exact:
+        samples = Samples(formula, inputs, limits.parameters)
     parameters = [
         _board_parameter(parameter.key, parameter.unit, interval.magnitude)
         for parameter, interval in zip(graph.parameters, proved, strict=True)
@@ -57,7 +62,7 @@ def compile_program(graph: Graph, limits: Limits) -> Program:
         ranges=tuple(ranges),
         outputs=tuple(outputs),
         error_bounds=tuple(value.error for value in lowering.outputs),
-        formula=formula,
+        formula=exact,
     )
 
 

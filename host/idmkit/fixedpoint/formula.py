@@ -212,7 +212,15 @@ class FormulaBuilder:
     def inverse(self, a: int) -> int:
         """1/a."""
         x = self._value(a)
-        return self._make(Node(Op.INVERSE, (a,))) if x is None or x == 0 else self.constant(1 / x)
+        if x:
+            return self.constant(1 / x)
+        if self._is(a, Op.NEG):
+            return self.neg(self.inverse(self.nodes[a].args[0]))
+        if self._is(a, Op.MUL):
+            for factor, other in (self.nodes[a].args, self.nodes[a].args[::-1]):
+                if number := self._value(factor):
+                    return self.mul(self.constant(1 / number), self.inverse(other))
+        return self._make(Node(Op.INVERSE, (a,)))
 
     def root(self, a: int) -> int:
         """Square root of a."""

@@ -113,10 +113,15 @@ def split(asm: Assembler, a: Factor, b: Factor, exponent: int) -> Product | None
 def full(asm: Assembler, a: Factor, b: Factor, exponent: int) -> Product | None:
     """Both operands whole in two parts; the product of the two low parts, less than one unit, is left out.
 
-    An operand of 31 bits loses its last one first: parts of 16 bits and more would not multiply within int32.
+    Bits beyond thirty are cut first, since parts of 16 bits and more would not multiply within int32; so is what two
+    parts of 16 bits cannot take off.
     """
     best = split(asm, a, b, exponent)
-    (a, cut_a), (b, cut_b) = (_thirty_bits(asm, operand, factor) for operand, factor in enumerate((a, b)))
+    extra = max(0, exponent - a.exponent - b.exponent - 2 * _PARTS)
+    (a, cut_a), (b, cut_b) = (
+        _thirty_bits(asm, operand, factor, least)
+        for operand, factor, least in ((0, a, (extra + 1) // 2), (1, b, extra // 2))
+    )
     size_a, size_b = asm.magnitude(a.place), asm.magnitude(b.place)
     drop = exponent - a.exponent - b.exponent
     choices = []
@@ -143,8 +148,8 @@ def full(asm: Assembler, a: Factor, b: Factor, exponent: int) -> Product | None:
 MAKERS = {Width.NARROW: narrow, Width.SPLIT: split, Width.FULL: full}
 
 
-def _thirty_bits(asm: Assembler, operand: int, factor: Factor) -> tuple[Factor, Cut]:
-    bits = max(0, asm.magnitude(factor.place).bit_length() - 30)
+def _thirty_bits(asm: Assembler, operand: int, factor: Factor, least: int) -> tuple[Factor, Cut]:
+    bits = max(least, asm.magnitude(factor.place).bit_length() - 30)
     error = 2.0 ** (factor.exponent + bits - 1) if bits else 0.0
     return Factor(asm.shift(factor.place, bits), factor.exponent + bits), Cut(operand, bits, error)
 

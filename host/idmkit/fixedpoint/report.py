@@ -78,11 +78,17 @@ class ErrorReport:
             "a drive's quantum",
         ]
         lines += [
-            f"{axis.axis:<12}{axis.largest:>12.3g}{axis.rms:>12.3g}{axis.bound:>12.3g}   "
-            f"{axis.largest_percent:>8.4f}%{axis.bound_percent:>8.4f}%  {axis.peak_torque:<14.4g}{axis.quantum:.3g}"
+            f"{axis.axis:<12}{axis.largest:>12.3g}{axis.rms:>12.3g}{_number(axis.bound, '.3g'):>12}   "
+            f"{axis.largest_percent:>8.4f}%{_number(axis.bound_percent, '.4f'):>8}%  "
+            f"{axis.peak_torque:<14.4g}{axis.quantum:.3g}"
             for axis in self.axes
         ]
         return "\n".join(lines)
+
+
+def _number(bound: float, form: str) -> str:
+    """A bound; "-" where nothing useful is proved."""
+    return format(bound, form) if bound < 1e6 else "-"
 
 
 def error_report(

@@ -7,6 +7,7 @@ The seed is fixed, so the same robot gives the same program.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,15 @@ class Samples:
         rng = np.random.default_rng(0)
         self.formula = formula
         self._box = inputs, parameters
-        self.values = formula.values(_draw(inputs, count, rng), _draw(parameters, count, rng))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.values = formula.values(_draw(inputs, count, rng), _draw(parameters, count, rng))
         self.low: Floats = self.values.min(axis=1)
         self.high: Floats = self.values.max(axis=1)
-        self.slopes = [self._slopes(output) for output in formula.outputs]
+
+    @cached_property
+    def slopes(self) -> list[Floats]:
+        """See above."""
+        return [self._slopes(output) for output in self.formula.outputs]
 
     @property
     def magnitude(self) -> Floats:
@@ -52,7 +58,7 @@ class Samples:
         """
         found = self.magnitude
         bound = np.array([interval.magnitude for interval in node_ranges(self.formula, *self._box)])
-        expected: Floats = np.where(bound <= NEAR * found, bound, np.minimum(bound, MARGIN * found))
+        expected: Floats = np.where(bound <= NEAR * found, bound, np.fmin(bound, MARGIN * found))
         return expected
 
     def _slopes(self, output: int) -> Floats:

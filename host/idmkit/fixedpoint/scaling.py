@@ -24,9 +24,13 @@ from idmwire.scales import INT32_MAX, SCALES, SMALL_MAX
 
 ROOM = INT32_MAX - 2**24
 """Largest absolute value of a sum before its rounding is known."""
+UNBOUNDED = 1e30
+"""Bound of an error of which nothing is proved: a long chain of products."""
+_ABOVE = 1 + 2.0**-12
+"""What is expected exactly must not be limited for the last unit."""
 _MAX_SHIFT = 30
 LOOSE = 3.5
-"""A sum whose proved range is this many times what is expected gets a limit: the power of two above the latter."""
+"""A value whose proved range is this many times what is expected gets a limit: the power of two above the latter."""
 INPUT_EXPONENTS = (SCALES["position"][0], SCALES["velocity"][0], SCALES["acceleration"][0], 0)
 TORQUE_EXPONENT = SCALES["torque"][0]
 
@@ -95,7 +99,7 @@ class Lowering:
             case Op.ADD | Op.SUB:
                 return self._limited(place, self._sum(place, self._terms[place]))
             case Op.MUL:
-                return self._alone(place)
+                return self._limited(place, self._alone(place))
             case Op.NEG:
                 value = self.values[node.args[0]]
                 return Value(self.asm.emit(Code.NEG, value.place), value.exponent, value.error)
@@ -129,7 +133,7 @@ class Lowering:
 
     def _limited(self, place: int, value: Value) -> Value:
         """Limited where the proved range is much larger than what is expected."""
-        largest = self._expected[place] * 2.0**-value.exponent
+        largest = self._expected[place] * 2.0**-value.exponent * _ABOVE
         if largest == 0 or self.asm.magnitude(value.place) < LOOSE * largest:
             return value
         limit = 1 << max(math.ceil(math.log2(largest)), 0)
@@ -166,7 +170,7 @@ class Lowering:
         self.rounding[place] = made.rounding
         self._own[place] = made.error
         error = made.error + self._magnitude(a) * b.error + self._magnitude(b) * a.error + a.error * b.error
-        return Value(made.place, made.exponent, error)
+        return Value(made.place, made.exponent, min(error, UNBOUNDED))
 
     def _natural(self, place: int) -> int:
         """Exponent of the exact product."""
@@ -214,9 +218,8 @@ class Lowering:
                     raise Unproved("a product of a sum does not fit")
             else:
                 value = powers.get(term.place) or self.values[term.place]
-                aligned = self._align(value, exponent)
-                lost += aligned.error - value.error
-                value = aligned
+                value, loss = self._align(value, exponent)
+                lost += loss
             values.append(value)
         first = next((k for k, term in enumerate(terms) if term.sign > 0), 0)
         order = [first, *(k for k in range(len(terms)) if k != first)]
@@ -253,14 +256,16 @@ class Lowering:
             total += math.hypot(*sides) * (1 + 2.0**-19)
         return math.ceil(total + slack) + 1
 
-    def _align(self, value: Value, exponent: int) -> Value:
-        """The value at another exponent; a value far below it becomes zero, and its size an error."""
+    def _align(self, value: Value, exponent: int) -> tuple[Value, float]:
+        """The value at another exponent, and what that loses; far below it becomes zero, and its size an error."""
         bits = exponent - value.exponent
         size = self._magnitude(value)
         if bits > _MAX_SHIFT or size == 0:
-            return Value(self.asm.constant(0), exponent, value.error + size)
-        error = value.error + (2.0 ** (exponent - 1) if bits > 0 else 0.0)
-        return Value(self.asm.shift(value.place, bits), exponent, error)
+            return Value(self.asm.constant(0), exponent, value.error + size), size
+        if self.asm.ranges[value.place][0] == self.asm.ranges[value.place][1] and size > SMALL_MAX * 2.0**exponent:
+            raise Unproved("a literal of 2^30 and more, which boards do not take")
+        loss = 2.0 ** (exponent - 1) if bits > 0 else 0.0
+        return Value(self.asm.shift(value.place, bits), exponent, value.error + loss), loss
 
     # --- Angles and outputs
 
@@ -292,7 +297,7 @@ class Lowering:
         if value.exponent > TORQUE_EXPONENT:
             room = SMALL_MAX >> value.exponent - TORQUE_EXPONENT
             value = self._clamped(value, -room, room)
-        value = self._align(value, TORQUE_EXPONENT)
+        value, _ = self._align(value, TORQUE_EXPONENT)
         return self._clamped(value, -SMALL_MAX, SMALL_MAX)
 
     def _clamped(self, value: Value, low: int, high: int) -> Value:
