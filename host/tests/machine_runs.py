@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from idmkit.dynamics.chain import INERTIAL_NAMES, Inertial
-from idmkit.fitting import fit_record
+from idmkit.estimators import estimate
+from idmkit.fitting import prepare
 from idmkit.records import Channel, Record
 from idmkit.rig.machine_plant import build_plant
 from idmkit.rig.servo import Servo
 from idmkit.rig.spec import read_rig_spec
 from idmkit.rig.truth import measure
 from idmkit.robot import Robot, load_robot
+from idmkit.robot_graph import robot_graph
+from idmkit.unknowns import unknowns_of
 
 REST_S = 0.5
 """At the start point, for the loops to settle before the motion begins."""
@@ -176,7 +179,11 @@ def _loaded_axis(robot: Robot, rig: dict[str, Any]) -> tuple[Robot, dict[str, fl
 
 def deviations(motion: Motion, seeds: range, estimator: str = "ls") -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """(names [p], errors [runs, p], standard deviations [runs, p]) of estimates from measurements of one motion."""
-    estimates = [fit_record(measured(motion, seed), motion.robot, estimator=estimator).estimate for seed in seeds]
+    unknowns = unknowns_of(motion.robot, robot_graph(motion.robot))
+    estimates = []
+    for seed in seeds:
+        observe = prepare(measured(motion, seed), motion.robot, None, None, None).observe
+        estimates.append(estimate(motion.robot, unknowns, observe, estimator, ladder=False).estimate)
     truth = np.array([motion.truth[name] for name in estimates[0].names])
-    errors = np.array([estimate.values for estimate in estimates]) - truth
-    return estimates[0].names, errors, np.array([estimate.std for estimate in estimates])
+    errors = np.array([found.values for found in estimates]) - truth
+    return estimates[0].names, errors, np.array([found.std for found in estimates])
