@@ -60,15 +60,17 @@ def estimate(
     estimator: str,
     *,
     ladder: bool,
+    drawings: bool = False,
 ) -> Outcome:
     """Estimates the unknowns with one of ESTIMATORS from what `observe` makes of the record.
 
     With `ladder`, friction terms beyond viscous and Coulomb are added where blocks of the record that were held out
-    become better predicted; samples at low speed then count, since they show the friction there.
+    become better predicted; samples at low speed then count, since they show the friction there. `drawings` draws
+    what a physically consistent estimate hardly sees to the masses in an arm's description.
     """
     if estimator not in ESTIMATORS:
         raise IdentificationError(f"there is no estimator {estimator!r}; there are {', '.join(ESTIMATORS)}")
-    task = _Task(robot, unknowns, observe, estimator, ladder)
+    task = _Task(robot, unknowns, observe, estimator, ladder, drawings)
     observations = observe(unknowns.regressor)
     plain, full = task.fit(observations, ())
     if not ladder:
@@ -93,6 +95,7 @@ class _Task:
     observe: Callable[[LinearModel], Observations]
     estimator: str
     ladder: bool
+    drawings: bool
 
     @property
     def with_slow(self) -> bool:
@@ -139,8 +142,8 @@ class _Task:
         return found.estimate, dict(zip(model.names, (float(x) for x in found.full), strict=True))
 
     def _drawings(self) -> dict[str, float] | None:
-        """Inertial parameters that the robot's description gives of all links."""
-        if self.robot.serial is None or any(body is None for body in self.robot.serial.chain.inertials):
+        """Inertial parameters that the arm's description gives of all links; ModelError where it lacks some."""
+        if not self.drawings or self.robot.serial is None:
             return None
         chain = self.robot.serial.chain
         return {

@@ -58,7 +58,7 @@ def _problem(equations: Equations, model: PhysicalModel, weights: Array) -> Prob
     size = float(np.linalg.norm(target))
     fit = reduced[:p, :p] @ model.mapping / size
     # Each parameter of the prior counts by the largest column, so that units do not matter much.
-    scale = np.sqrt(model.prior_weight) * np.diag(np.full(len(model.names), np.linalg.norm(fit, axis=0).max()))
+    scale = np.diag(np.sqrt(model.prior_weights) * np.linalg.norm(fit, axis=0).max())
     return Problem(
         model,
         np.vstack((fit, scale)),

@@ -36,7 +36,7 @@ class PhysicalModel:
     Full parameters x [m] are the parameters `names`: ten for each body first, in the order of INERTIAL_NAMES, then
     the rest. Columns of the equations = `mapping` [p, m] @ x. `bodies` counts the bodies. `nonnegative` are places
     in x; `dissipation` [c, m] @ x must not be negative. `prior` [m] is where x goes that the samples do not see, with
-    `prior_weight` in parts of the torque's.
+    `prior_weights` [m] in parts of the torque's.
     """
 
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class PhysicalModel:
     nonnegative: tuple[int, ...]
     dissipation: Array
     prior: Array
-    prior_weight: float
+    prior_weights: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,10 @@ def physical_model(
     nonnegative = tuple(k for k, name in enumerate(names) if name.rpartition(".")[2] in NONNEGATIVE)
     prior = np.array([0.0 if cad is None else cad.get(name, 0.0) for name in names])
     dissipation = _dissipation(names, movers, terms, top_speeds)
-    weight = NOTHING_WEIGHT if cad is None else CAD_WEIGHT
-    return PhysicalModel(names, mapping, len(bodies), nonnegative, dissipation, prior, weight)
+    weights = np.full(len(names), NOTHING_WEIGHT)
+    if cad is not None:
+        weights[: len(inertial)] = CAD_WEIGHT
+    return PhysicalModel(names, mapping, len(bodies), nonnegative, dissipation, prior, weights)
 
 
 def pseudo_inertia(parameters: Array) -> Array:

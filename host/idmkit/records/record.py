@@ -123,6 +123,21 @@ class Record:
             raise RecordError(f"the record has no measured {quantity} of axis {axis!r}; it has {present}")
         return found
 
+    def part(self, first: int, stop: int) -> Record:
+        """The rows from `first` to before `stop`, by themselves."""
+        gaps = tuple(
+            (max(start, first) - first, min(start + rows, stop) - max(start, first))
+            for start, rows in self.gaps
+            if start < stop and start + rows > first
+        )
+        channels = tuple(replace(channel, samples=channel.samples[first:stop]) for channel in self.channels)
+        time = None if self.time is None else self.time[first:stop]
+        cycle = self.provenance.first_cycle
+        if cycle is not None:
+            cycle += first * self.provenance.cycles_per_row
+        provenance = replace(self.provenance, first_cycle=cycle)
+        return replace(self, channels=channels, time=time, gaps=gaps, provenance=provenance)
+
     def replaced(self, samples: dict[int, Samples]) -> Record:
         """A copy in which the channels of these indices have other samples."""
         channels = tuple(
