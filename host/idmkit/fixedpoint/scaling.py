@@ -29,7 +29,7 @@ UNBOUNDED = 1e30
 _ABOVE = 1 + 2.0**-12
 """What is expected exactly must not be limited for the last unit."""
 _MAX_SHIFT = 30
-LOOSE = 3.5
+LOOSE = 4.5
 """A value whose proved range is this many times what is expected gets a limit: the power of two above the latter."""
 INPUT_EXPONENTS = (SCALES["position"][0], SCALES["velocity"][0], SCALES["acceleration"][0], 0)
 TORQUE_EXPONENT = SCALES["torque"][0]
