@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from test_firmware_on_micropython import micropython
 
 from idmkit.board.settings import parameter_image
@@ -16,6 +17,7 @@ from idmkit.link import images, motion
 from idmkit.link.client import Board, Status
 from idmkit.link.codec import HostCodec
 from idmkit.link.connection import Connection
+from idmkit.link.refusals import Refusal
 from idmkit.link.transport import Port, open_port
 from idmkit.rig import Rig
 from idmkit.robot import Robot, load_robot
@@ -150,3 +152,21 @@ def session(
                 image = model_image(described, program) if with_model else parameter_image(described)
                 images.write_image(board, image)
             yield Session(rig, described, board)
+
+
+def refused(action: Callable[..., object], *arguments: object, **fields: object) -> str:
+    with pytest.raises(Refusal) as caught:
+        action(*arguments, **fields)
+    return caught.value.reason
+
+
+def clear(bench: Session, *, most: int = 200) -> str:
+    """Clears the fault, as soon as its stop is over."""
+    for _ in range(most):
+        try:
+            return bench.board.clear_fault()
+        except Refusal as refusal:
+            reason = refusal.reason
+        assert reason == "fault_stands"
+        bench.go(10)
+    raise AssertionError("the fault cannot be cleared")
