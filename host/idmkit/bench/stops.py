@@ -137,4 +137,5 @@ def _newest(bench: Bench, expected: str) -> FaultRecord:
             f"the move should have ended in the fault {expected}, but the board reports {status.fault or 'none'}; "
             f"look at its torque error and thresholds"
         )
-    return read_faults(bench.board)[0]
+    # Milder faults that came after it are remembered, too.
+    return next(record for record in read_faults(bench.board) if record.fault == expected)

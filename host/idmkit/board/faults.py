@@ -41,6 +41,7 @@ FAULT_TEXTS = {
     "heartbeat_lost": FaultText(
         "no heartbeat came from the host for longer than the board waits",
         "Check the cable and whether the host's program still runs, then clear the fault.",
+        "cycles",
     ),
     "position_limit": FaultText(
         "the commanded position left PositionMin to PositionMax",
@@ -55,18 +56,22 @@ FAULT_TEXTS = {
     "cycle_overrun": FaultText(
         "the board did not finish a cycle before the next was due, more often than it may",
         "Lengthen cycle_time_us in the robot file, or load the board with fewer axes or captured channels.",
+        "cycles",
     ),
     "drive_fault": FaultText(
-        "a drive reported a fault of its own",
+        "a drive reported a fault of its own, or left OPERATION ENABLED by itself",
         "Read the drive's error register, remove the cause, and clear the fault.",
+        "count",
     ),
     "drive_lost": FaultText(
         "a drive did not answer on the bus",
         "Check the drive's supply, the bus cable and terminators, and the node number.",
+        "cycles",
     ),
     "enable_timeout": FaultText(
         "a drive did not reach OPERATION ENABLED in time",
         "Check the drive's power stage, its enable input and the safe-torque-off circuit.",
+        "cycles",
     ),
     "model_missing": FaultText(
         "the settings want a model but the compiled one is missing or is another, so there is no feed-forward",
