@@ -13,7 +13,7 @@ import pytest
 from compiled_models import MODELS, model
 
 from idmkit.fixedpoint import Emulator, emit_viper
-from idmkit.fixedpoint.registers import MOST, Locals
+from idmkit.fixedpoint.frame import MOST, Locals
 from idmkit.fixedpoint.report import corner_states, input_counts
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +119,7 @@ def test_source_keeps_vipers_rules(name, words):
     source = emit_viper(model(name)[0], words=words)
     body = source.split("@micropython.viper")[1]
     signature = re.search(r"def inverse_dynamics\(([^)]*)\)", source)[1]
-    assert [part.split(":")[0] for part in signature.split(", ")] == ["x", "p", "y", "sine", "sh"]
+    assert signature == "x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int"
     assert all(int(number, 0) < 2**30 for number in re.findall(r"\b(?:0x[0-9a-f]+|\d+)\b", source))
     assert all(0 <= int(bits) <= 31 for bits in re.findall(r"(?:<<|>>) (\d+)", body))
     assert ("sh) >> sh" in body) == (words is None)
@@ -128,12 +128,11 @@ def test_source_keeps_vipers_rules(name, words):
     assert "**" not in body
 
 
-def test_registers_hold_the_values_that_are_read_most_and_never_two_at_once():
+def test_a_local_is_used_again_when_its_value_is_dead():
     statements = [(0, True, []), (1, True, [0]), (2, True, [0, 1]), (3, True, [1, 2, 2]), (4, False, [3, 3, 0])]
-    names = Locals(statements, ("a",))
-    assert names.names == {0: "v0", 1: "a", 2: "v1", 3: "a"}
-    assert names.count == 2
-    assert Locals(statements, ()).count == 3
+    names = Locals(statements)
+    assert names.names == {0: "v0", 1: "v1", 2: "v2", 3: "v2"}
+    assert (names.count, names.scratch) == (3, 0)
 
 
 def test_more_values_than_locals_go_to_a_scratch_array():

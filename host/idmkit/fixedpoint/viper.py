@@ -4,19 +4,16 @@ One emitter, two texts. With `words` None the text runs on 32- and 64-bit words:
 (32 on 64-bit words, 0 on 32-bit ones). With `words` 32 loads stand alone, which a 32-bit board runs faster.
 Values stay in int32 by proof, no literal reaches 2^30, shifts are literals in 0..31.
 
-MicroPython keeps a function's first three locals in registers; any other one costs a load, and a store where both
-operands of an operation are such. So a long program is a function whose first three arguments are registers by
-name, for the values that are used most, behind a wrapper with the signature that the firmware calls.
+MicroPython computes an expression in registers and keeps every local in memory (its first three, here x, p and y,
+excepted), so values that are used once have no name.
 """
 
 from __future__ import annotations
 
+from idmkit.fixedpoint.frame import SCRATCH, Locals
 from idmkit.fixedpoint.program import Code, Program
-from idmkit.fixedpoint.registers import SCRATCH, Locals
 
 NESTING = 10
-LONG = 300
-"""Instructions from which on registers save more than the wrapper costs."""
 
 _HEAD = '''"""Inverse dynamics of {axes}: {proved} values proved in range, {saturated} limited and counted."""
 
@@ -32,14 +29,9 @@ PARAMETER_LIMITS = ({limits})
 # sine: idmwire.sine.SINE; sh: 32 on 64-bit words, 0 on 32-bit ones.
 # {multiplications} multiplications, {instructions} instructions, {locals} locals.
 @micropython.viper
-def {name}({more}x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):
+def inverse_dynamics(x: ptr32, p: ptr32, y: ptr32, sine: ptr32, sh: int):
     n = 0
 '''
-_TAIL = """
-
-def inverse_dynamics(x, p, y, sine, sh):
-    _evaluate(0, 0, 0, {array}x, p, y, sine, sh)
-"""
 
 
 def emit_viper(program: Program, *, words: int | None = None) -> str:
@@ -47,8 +39,7 @@ def emit_viper(program: Program, *, words: int | None = None) -> str:
 
     `words`: 32 for a board with 32-bit words only, None for any.
     """
-    registers = ("a", "b", "c") if len(program.code) >= LONG else ()
-    writer = _Writer(program, registers, extend=words != 32)
+    writer = _Writer(program, extend=words != 32)
     body = "".join(f"    {line}\n" for line in writer.lines())
     scratch = writer.locals.scratch
     head = _HEAD.format(
@@ -62,12 +53,10 @@ def emit_viper(program: Program, *, words: int | None = None) -> str:
         multiplications=program.count(Code.MUL),
         instructions=len(program.code),
         locals=writer.locals.count,
-        name="_evaluate" if registers else "inverse_dynamics",
-        more="".join(f"{name}: int, " for name in registers) + (f"{SCRATCH}: ptr32, " if scratch else ""),
         imports="from array import array\n\n" if scratch else "",
         array=f'_SCRATCH = array("i", [0] * {scratch})\n' if scratch else "",
     )
-    return head + body + (_TAIL.format(array="_SCRATCH, " if scratch else "") if registers else "")
+    return head + (f"    {SCRATCH} = ptr32(_SCRATCH)\n" if scratch else "") + body
 
 
 def _named(program: Program) -> list[bool]:
@@ -94,7 +83,7 @@ def _named(program: Program) -> list[bool]:
 class _Writer:
     """Writes statements in the program's order."""
 
-    def __init__(self, program: Program, registers: tuple[str, ...], *, extend: bool) -> None:
+    def __init__(self, program: Program, *, extend: bool) -> None:
         self._code = program.code
         self._named = _named(program)
         self._extend = extend
@@ -104,7 +93,7 @@ class _Writer:
             self._outputs.setdefault(place, []).append(axis)
         self._statements = [k for k in range(len(self._code)) if self._named[k] or k in self._outputs]
         reads = {k: self._reads(k) for k in self._statements}
-        self.locals = Locals([(k, self._named[k], reads[k]) for k in self._statements], registers)
+        self.locals = Locals([(k, self._named[k], reads[k]) for k in self._statements])
 
     def lines(self) -> list[str]:
         """The function's body after `n = 0`."""
