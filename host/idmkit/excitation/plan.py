@@ -23,7 +23,8 @@ PERIODS = 3
 """Periods of a run where the frequencies allow them: means of periods and their scatter need some."""
 CUTOFF_RATIO = 5.0
 """The fit's low-pass must be this much above the motion, or it bends what is to be measured."""
-CORNER_SHARE = 0.8
+CORNER_SHARE = 1.25
+"""Highest harmonic over the frequency at which a sine meets speed and acceleration limit at once; more gains little."""
 TORQUE_MARGINS = (0.03, 0.08, 0.15)
 """Part of the torque and box limits kept free on the samples; the next one where a proof between them fails."""
 
