@@ -3,6 +3,11 @@
 `pytest --hypothesis-profile=explore` looks for new examples.
 """
 
+import os
+
+# Before numpy comes in: the matrices here are small, and threads that wait for each other cost more than they bring.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from hypothesis import HealthCheck, settings
 
 WITHOUT_CLOCK = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -13,6 +13,10 @@ from collections.abc import Sequence
 from idmkit import __version__
 from idmkit.errors import IdmError
 
+# Before a verb brings in numpy: for matrices as small as these, threads cost more than they bring. Whoever knows
+# better sets the variable.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "excite, capture, identify, write back and prove, on a virtual rig"),
     "rig": ("rig", "a virtual rig: real firmware, drives and physics behind a port"),
