@@ -67,7 +67,7 @@ def compile_program(graph: Graph, limits: Limits) -> Program:
 
 
 def _shortened(parameters: list[ProgramParameter], lowering: Lowering, formula: Formula) -> list[ProgramParameter]:
-    """Parameters without the bits that every product cuts off: the board need not cut what the host has rounded."""
+    """Parameters without the bits that all products and sums cut off: the board need not cut what the host rounded."""
     bits: dict[int, int] = {}
     for product, cuts in lowering.cuts.items():
         taken = {cut.operand: cut.bits for cut in cuts}
@@ -75,11 +75,10 @@ def _shortened(parameters: list[ProgramParameter], lowering: Lowering, formula: 
             node = formula.nodes[arg]
             if node.op is Op.PARAMETER:
                 bits[node.index] = min(bits.get(node.index, 30), taken.get(operand, 0))
-    for node in formula.nodes:
-        if node.op is not Op.MUL:
-            for arg in node.args:
-                if formula.nodes[arg].op is Op.PARAMETER:
-                    bits[formula.nodes[arg].index] = 0
+    for place, shifts in lowering.shifts.items():
+        node = formula.nodes[place]
+        if node.op is Op.PARAMETER:
+            bits[node.index] = max(0, min(bits.get(node.index, 30), *shifts))
     return [_board_parameter(p.key, p.unit, p.maximum, p.exponent + bits.get(k, 0)) for k, p in enumerate(parameters)]
 
 

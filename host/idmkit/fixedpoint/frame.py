@@ -12,8 +12,8 @@ Statement = tuple[int, bool, list[int]]
 """Place of a value, whether it gets a name, the named values that it reads."""
 
 
-MOST = 128
-"""Locals of one function: on armv6m and x86 the frame's offsets end not far above."""
+MOST = 200
+"""Locals of one function; mpy-cross refuses somewhat more, on some ports from 250 on."""
 SCRATCH = "w"
 
 

@@ -56,7 +56,8 @@ class Lowering:
     """Lowers one formula.
 
     `values`: what each node became that stands by itself. Where the error comes from: `cuts` of a product's
-    operands, by product; `rounding`, what else a node loses. `expected` [nodes]: magnitudes that values reach.
+    operands, by product; `rounding`, what else a node loses. `shifts`: what sums take off a value. `expected`
+    [nodes]: magnitudes that values reach.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Lowering:
         self.asm = Assembler([parameter.limit for parameter in parameters])
         self.cuts: dict[int, tuple[Cut, ...]] = {}
         self.rounding: dict[int, float] = {}
+        self.shifts: dict[int, list[int]] = {}
         self.values: dict[int, Value] = {}
         self._own: dict[int, float] = {}
         self._inputs = inputs
@@ -218,6 +220,7 @@ class Lowering:
                     raise Unproved("a product of a sum does not fit")
             else:
                 value = powers.get(term.place) or self.values[term.place]
+                self.shifts.setdefault(term.place, []).append(exponent - value.exponent)
                 value, loss = self._align(value, exponent)
                 lost += loss
             values.append(value)
