@@ -54,28 +54,14 @@ def build_problem(
     model: ExcitedModel, limits: Limits, *, criterion: str, period_s: float, harmonics: int, torque_margin: float
 ) -> Problem:
     """Problem on POINTS_PER_HARMONIC samples a harmonic; torque and box keep `torque_margin` of their limits free."""
-    robot, n = model.robot, len(model.robot.axes)
+    n = len(model.robot.axes)
     points = POINTS_PER_HARMONIC * harmonics
-    t = np.arange(points) * (period_s / points)
+    t = np.arange(points, dtype=np.float64) * np.float64(period_s / points)
     basis = rest_basis(harmonics)
     x = ca.MX.sym("x", n * (1 + basis.shape[1]))
     parts = ca.reshape(x, 1 + basis.shape[1], n)
-    states, rows, owners, bounds = [], [], [], []
-    every: list[Limit] = []
-    for k, kind in enumerate(limits.states):
-        matrix = ca.DM(harmonic_matrix(t, period_s, harmonics, k) @ basis)
-        columns = []
-        for j, (axis, limit) in enumerate(zip(robot.axes, kind, strict=True)):
-            value = axis.velocity_max * (matrix @ parts[1:, j])
-            middle, half = (limit.low + limit.high) / 2, (limit.high - limit.low) / 2
-            if k == 0:
-                value += middle + half * parts[0, j]
-            columns.append(value)
-            rows.append((value - middle) / half)
-            owners += [len(every)] * points
-            bounds += [MARGIN] * points
-            every.append(limit)
-        states.append(ca.horzcat(*columns).T)
+    bounded = _Rows([], [], [], [])
+    states = _states(model, limits, parts, t, basis, period_s, bounded)
     graph = model.graph
     for group, expressions in ((limits.torque, _torques), (limits.box, _tool)):
         if not group:
@@ -84,10 +70,7 @@ def build_problem(
         values = ca.Function("limited", [graph.q, graph.qd, graph.qdd], outputs).map(points)(*states[:3])
         for value in values if len(outputs) > 1 else [values]:
             for j, limit in enumerate(group):
-                rows.append((value[j, :].T - (limit.low + limit.high) / 2) / ((limit.high - limit.low) / 2))
-                owners += [len(every) + j] * points
-                bounds += [1 - torque_margin] * points
-        every += group
+                bounded.add(limit, value[j, :].T, 1 - torque_margin)
     columns_t = model.weighted_rows().map(points)(*states[:3])
     # Of the mean of the samples: the number of points should not show.
     M = columns_t @ columns_t.T / points
@@ -97,13 +80,53 @@ def build_problem(
     return Problem(
         x=x,
         objective=objective,
-        rows=ca.vertcat(*rows),
-        bound=np.array(bounds),
-        owner=np.array(owners, dtype=np.intp),
-        limits=tuple(every),
+        rows=ca.vertcat(*bounded.rows),
+        bound=np.array(bounded.bounds),
+        owner=np.array(bounded.owners, dtype=np.intp),
+        limits=tuple(bounded.limits),
         period_s=period_s,
         harmonics=harmonics,
     )
+
+
+@dataclass
+class _Rows:
+    """Rows of a problem while they are collected; see `Problem`."""
+
+    rows: list[Any]
+    bounds: list[float]
+    owners: list[int]
+    limits: list[Limit]
+
+    def add(self, limit: Limit, value: Any, bound: float) -> None:
+        """One row a sample for `value` [N]."""
+        if limit not in self.limits:
+            self.limits.append(limit)
+        self.rows.append((value - (limit.low + limit.high) / 2) / ((limit.high - limit.low) / 2))
+        self.bounds += [bound] * value.numel()
+        self.owners += [self.limits.index(limit)] * value.numel()
+
+
+def _states(
+    model: ExcitedModel, limits: Limits, parts: Any, t: Array, basis: Array, period_s: float, bounded: _Rows
+) -> list[Any]:
+    """q, qd, qdd, jerk [n, N] as MX of the variables, their limits added to `bounded`."""
+    harmonics = basis.shape[0] // 2
+    steepest = harmonics * 2 * math.pi / period_s
+    states = []
+    for k, kind in enumerate(limits.states):
+        matrix = ca.DM(harmonic_matrix(t, period_s, harmonics, k) @ basis)
+        columns = []
+        for j, (axis, limit) in enumerate(zip(model.robot.axes, kind, strict=True)):
+            value = axis.velocity_max * (matrix @ parts[1:, j])
+            if k == 0:
+                value += (limit.low + limit.high) / 2 + (limit.high - limit.low) / 2 * parts[0, j]
+            columns.append(value)
+            # Bernstein: a derivative is at most H w times what is derived; often the limit then follows from the last.
+            if k < 2 or steepest * limits.states[k - 1][j].high > limit.high:
+                bounded.add(limit, value, MARGIN)
+        states.append(ca.horzcat(*columns).T)
+    return states
 
 
 def _torques(model: ExcitedModel) -> list[Any]:
