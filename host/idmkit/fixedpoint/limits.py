@@ -16,7 +16,7 @@ from idmkit.robot import Robot
 
 HEADROOM = 4.0
 """Parameters may grow by two bits beyond their declared range before a program must be compiled anew."""
-BUDGET = 8e-4
+BUDGET = 9e-4
 """Error budget as a share of the drive's peak torque; what a search finds must stay below a thousandth."""
 QUANTUM = 1e-3
 _CORNER_AXES = 4
