@@ -22,7 +22,7 @@ PASSES = 50
 SETTLED = 1e-6
 DISTINCT = 1e-10
 """Eigenvalues of the scaled normal matrix below this share of the largest count as zero."""
-KNOWN_TO, SURE_TO = 0.1, 0.02
+KNOWN_TO, SURE_TO = 0.05, 0.02
 """Standard deviation, in parts of a scale, up to which it is known; up to which it may say which axis is right."""
 MAJORITY = 3
 
