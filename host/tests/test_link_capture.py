@@ -125,9 +125,10 @@ def test_every_nth_cycle_from_a_start_cycle(every: int) -> None:
     device = FakeBoard(axes=2)
     port = scripted(device)
     columns = [("torque_feedback", 1), ("position_feedback", 0)]
-    with connect(port, ("revolute", "prismatic")) as board, start_capture(
-        board, columns, every=every, start_cycle=20, samples=100
-    ) as capture:
+    with (
+        connect(port, ("revolute", "prismatic")) as board,
+        start_capture(board, columns, every=every, start_cycle=20, samples=100) as capture,
+    ):
         grant(port, device, 20 + 100 * every)
         result = capture.finish()
     assert np.array_equal(result.cycles, 20 + every * np.arange(100))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.signal import decimate
@@ -34,7 +35,7 @@ def record() -> Record:
     return import_tables(tables, load_mapping(FOLDER / "mapping.toml"))[0]
 
 
-def fit_half(name: str, **options) -> Fit:
+def fit_half(name: str, **options: Any) -> Fit:
     """A fit to one half; everything is chosen inside of it."""
     rows = HALVES[name]
     return fit_record(record().part(rows.start, rows.stop), load_robot("tx40"), cutoff_hz=CUTOFF_HZ, **options)
@@ -47,7 +48,7 @@ def prediction(fit: Fit) -> np.ndarray:
     q = low_pass(position, whole.sample_rate_hz, PREDICTION_HZ, FLAT)
     qd, qdd = spline_derivatives(q, whole.sample_rate_hz)
     matrix, offset = fit.model(q, qd, qdd, np.sign(qd))
-    return (matrix @ fit.estimate.values + offset).T
+    return np.asarray((matrix @ fit.estimate.values + offset).T)
 
 
 def score(predicted: np.ndarray, half: str) -> np.ndarray:
@@ -55,7 +56,7 @@ def score(predicted: np.ndarray, half: str) -> np.ndarray:
     whole, rows = record(), HALVES[half]
     torque = np.stack([whole.channel(axis, "torque").samples for axis in whole.axes], axis=1)[rows]
     measured, model = (_thinned(values) for values in (torque, predicted[rows]))
-    return 100 * np.linalg.norm(measured - model, axis=0) / np.linalg.norm(measured, axis=0)
+    return np.asarray(100 * np.linalg.norm(measured - model, axis=0) / np.linalg.norm(measured, axis=0))
 
 
 def _thinned(values: np.ndarray) -> np.ndarray:
