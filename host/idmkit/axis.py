@@ -99,7 +99,7 @@ class Guards:
 
 @dataclass(frozen=True)
 class Settling:
-    """When a motion counts as over: |target - actual| <= `position_error` (PositionErrorSettle) for `time_s` (TimeSettle)."""
+    """A motion is over when |target - actual| <= `position_error` (PositionErrorSettle) for `time_s` (TimeSettle)."""
 
     position_error: float
     time_s: float
