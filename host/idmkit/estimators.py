@@ -22,7 +22,9 @@ from idmkit.identify import (
     fit_huber,
     fit_least_squares,
 )
+from idmkit.identify.essential import fit_essential
 from idmkit.identify.friction import FrictionTerm, Mover, WithFriction, candidate_terms, movers_of
+from idmkit.identify.instrumental import fit_instrumental
 from idmkit.identify.ladder import Rung, climb
 from idmkit.identify.least_squares import axis_weights
 from idmkit.identify.physical import physical_model
@@ -32,8 +34,9 @@ from idmkit.verdict import ParameterResult
 
 Array = NDArray[np.float64]
 
-ESTIMATORS = ("ls", "wls", "huber", "consistent")
-"""Least squares, weighted by axis, robust against outliers, physically consistent."""
+ESTIMATORS = ("ls", "wls", "huber", "iv", "essential", "consistent")
+"""Least squares, weighted by axis, robust against outliers, instrumental variables from the commanded motion, weighted
+with the essential parameters only, physically consistent."""
 LOAD_PASSES = 2
 
 
@@ -61,8 +64,11 @@ def estimate(
     *,
     ladder: bool,
     drawings: bool = False,
+    observe_command: Callable[[LinearModel], Observations] | None = None,
 ) -> Outcome:
     """Estimates the unknowns with one of ESTIMATORS from what `observe` makes of the record.
+
+    `observe_command` does the same with the commanded instead of the measured motion, for instrumental variables.
 
     With `ladder`, friction terms beyond viscous and Coulomb are added where blocks of the record that were held out
     become better predicted; samples at low speed then count, since they show the friction there. `drawings` draws
@@ -70,9 +76,14 @@ def estimate(
     """
     if estimator not in ESTIMATORS:
         raise IdentificationError(f"there is no estimator {estimator!r}; there are {', '.join(ESTIMATORS)}")
-    task = _Task(robot, unknowns, observe, estimator, ladder, drawings)
+    if estimator == "essential" and ladder:
+        raise IdentificationError("essential parameters and the friction ladder do not go together; choose one")
+    task = _Task(robot, unknowns, observe, observe_command, estimator, ladder, drawings)
     observations = observe(unknowns.regressor)
-    plain, full = task.fit(observations, ())
+    plain, full = task.fit(unknowns.regressor, observations, ())
+    if estimator == "essential":
+        chosen = unknowns.regressor.select(plain.names)
+        return Outcome(chosen, observe(chosen), plain, findings=(_essential_finding(unknowns, plain),))
     if not ladder:
         return Outcome(unknowns.regressor, observations, plain, full=full)
     rungs = task.climb(observations, plain)
@@ -82,7 +93,7 @@ def estimate(
     for _ in range(LOAD_PASSES if terms else 0):
         model = task.with_friction(terms, best, observations)
         observations = observe(model)
-        best, full = task.fit(observations, terms)
+        best, full = task.fit(model, observations, terms)
     return Outcome(model, observations, best, _added(terms, best), tuple(_ladder_findings(rungs)), full)
 
 
@@ -93,6 +104,7 @@ class _Task:
     robot: Robot
     unknowns: Unknowns
     observe: Callable[[LinearModel], Observations]
+    observe_command: Callable[[LinearModel], Observations] | None
     estimator: str
     ladder: bool
     drawings: bool
@@ -121,13 +133,20 @@ class _Task:
         return dict.fromkeys(n for n in names if kinds[n].kind == "model" and kinds[n].name not in ("Iam", "k"))
 
     def fit(
-        self, observations: Observations, terms: tuple[FrictionTerm, ...]
+        self, model: LinearModel, observations: Observations, terms: tuple[FrictionTerm, ...]
     ) -> tuple[Estimate, dict[str, float] | None]:
         equations = equations_of(observations, with_slow=self.with_slow)
         if self.estimator == "consistent":
             return self._consistent(equations, observations, terms)
         if self.estimator == "huber":
             return fit_huber(equations), None
+        if self.estimator == "essential":
+            return fit_essential(equations), None
+        if self.estimator == "iv":
+            if self.observe_command is None:
+                raise IdentificationError("instrumental variables need the commanded motion")
+            instruments = equations_of(self.observe_command(model), with_slow=self.with_slow)
+            return fit_instrumental(equations, instruments), None
         return fit_least_squares(equations, weighted=self.estimator == "wls"), None
 
     def _consistent(
@@ -185,6 +204,16 @@ def _added(terms: tuple[FrictionTerm, ...], estimate: Estimate) -> tuple[Paramet
             unit = "rad/s" if term.mover.revolute else "m/s"
             results.append(ParameterResult(f"{term.key}_speed", term.speed, None, None, unit))
     return tuple(results)
+
+
+def _essential_finding(unknowns: Unknowns, estimate: Estimate) -> Finding:
+    out = [name for name in unknowns.regressor.names if name not in estimate.names]
+    text = (
+        f"{len(estimate.names)} of {len(unknowns.regressor.names)} parameters are essential; the torque is explained "
+    )
+    text += f"as well, within 2 %, without {', '.join(out)}." if out else "as well by none fewer."
+    evidence = {"essential": len(estimate.names), "parameters": len(unknowns.regressor.names)}
+    return Finding("essential", "info", "", text, evidence)
 
 
 def _ladder_findings(rungs: list[Rung]) -> list[Finding]:

@@ -9,7 +9,9 @@ from idmkit.dynamics.graph import Graph
 from idmkit.errors import IdentificationError
 from idmkit.estimators import estimate as estimate_by_name
 from idmkit.finding import Finding
-from idmkit.identify import Estimate, LinearModel, Observations, observe
+from idmkit.identify import Estimate, LinearModel, Observations, equations_of, fit_least_squares, observe
+from idmkit.identify.instrumental import commanded
+from idmkit.identify.skew import time_skew
 from idmkit.records import AxisLimits, CleanRecord, Record, clean
 from idmkit.records.plausibility import check_velocity
 from idmkit.robot import Axis, Robot
@@ -18,6 +20,8 @@ from idmkit.unknowns import Unknowns, results, unknowns_of
 from idmkit.verdict import AxisResult, ParameterResult, Result, TorqueErrors, judge, torque_errors
 from idmkit.verdict.causes import facts_of
 from idmkit.verdict.machine import machine_findings
+
+SKEW_PASSES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +55,15 @@ def fit_record(
     noticed: Sequence[Finding] = (),
     estimator: str | None = None,
     ladder: bool = False,
+    drawings: bool = False,
+    skew: bool = False,
 ) -> Fit:
     """Identifies the axes of `robot` from `record` and judges the result.
 
     `estimator` is one of `estimators.ESTIMATORS`: by default least squares, weighted for a serial arm. `ladder` adds
-    friction terms where blocks of the record that are held out ask for them.
+    friction terms where blocks of the record that are held out ask for them; `drawings` draws what a physically
+    consistent estimate hardly sees to the masses in an arm's description. `skew` estimates the time between torque
+    and motion of each axis and corrects it.
 
     `model` replaces the dynamic model number of every axis or of the machine, `cutoff_hz` the robot file's cutoff
     (Hz). `speeds` are a velocity threshold and a ceiling for every axis, in parts of its velocity_max, instead of the
@@ -66,8 +74,20 @@ def fit_record(
     unknowns = unknowns_of(robot, prepared.graph)
     if estimator is None:
         estimator = "ls" if robot.serial is None else "wls"
-    outcome = estimate_by_name(robot, unknowns, prepared.observe, estimator, ladder=ladder)
-    everything = [*noticed, *outcome.findings]
+    findings = list(noticed)
+    if skew:
+        prepared, found = _without_skew(prepared, unknowns)
+        findings += found
+    outcome = estimate_by_name(
+        robot,
+        unknowns,
+        prepared.observe,
+        estimator,
+        ladder=ladder,
+        drawings=drawings,
+        observe_command=prepared.observe_command,
+    )
+    everything = [*findings, *outcome.findings]
     fit = prepared.judged(unknowns, outcome.observations, outcome.estimate, everything, outcome.added)
     return replace(fit, model=outcome.model, full=outcome.full)
 
@@ -92,6 +112,12 @@ class Prepared:
         """The record through the eyes of a model."""
         names = [axis.name for axis in self.robot.axes]
         return observe(self.cleaned, names, regressor, self.cutoff_hz, self.thresholds, self.ceilings)
+
+    def observe_command(self, regressor: LinearModel) -> Observations:
+        """The same with the commanded motion in place of the measured one."""
+        names = [axis.name for axis in self.robot.axes]
+        cleaned = commanded(self.cleaned, names)
+        return observe(cleaned, names, regressor, self.cutoff_hz, self.thresholds, self.ceilings)
 
     def judged(
         self,
@@ -155,6 +181,35 @@ def prepare(
         thresholds=tuple(low for low, _ in window),
         ceilings=tuple(high for _, high in window),
     )
+
+
+def _without_skew(prepared: Prepared, unknowns: Unknowns) -> tuple[Prepared, list[Finding]]:
+    """The record with the delay of each torque as it is estimated, in two passes, and what is said of it."""
+    before = prepared.cleaned.record
+    for _ in range(SKEW_PASSES):
+        observations = prepared.observe(unknowns.regressor)
+        equations = equations_of(observations)
+        skews = time_skew(observations, fit_least_squares(equations, weighted=len(observations.axes) > 1))
+        delays = {skew.axis: skew.delay_s for skew in skews}
+        record = prepared.cleaned.record
+        channels = tuple(
+            replace(c, delay_s=c.delay_s + delays.get(c.axis, 0.0)) if c.quantity == "torque" else c
+            for c in record.channels
+        )
+        cleaned = replace(prepared.cleaned, record=replace(record, channels=channels))
+        prepared = replace(prepared, cleaned=cleaned)
+    findings = []
+    for skew in skews:
+        total = (
+            prepared.cleaned.record.channel(skew.axis, "torque").delay_s - before.channel(skew.axis, "torque").delay_s
+        )
+        text = (
+            f"the torque describes the time {1e3 * total:.2f} +- {1e3 * skew.std_s:.2f} ms before that of the motion; "
+        )
+        text += "corrected."
+        evidence = {"delay_s": total, "std_s": skew.std_s, "rows": total * before.sample_rate_hz}
+        findings.append(Finding("time_skew", "info", skew.axis, text, evidence))
+    return prepared, findings
 
 
 def _cutoff(robot: Robot) -> float:

@@ -80,7 +80,7 @@ def results(
             out.append(ParameterResult(key, unknowns.known[key], None, None, parameter.unit))
             if weighed is not None and key in weighed.dependent:
                 findings.append(_given(parameter, unknowns.known[key], weighed))
-        elif key not in unknowns.known:
+        elif key not in unknowns.known and key not in unknowns.regressor.names:
             found = _from_elsewhere(parameter, robot, identified)
             findings.append(_vanished(parameter, found))
             if found is not None:

@@ -77,6 +77,48 @@ def test_errors_are_a_sentence_on_stderr_and_leave_no_file(tmp_path, capsys, mon
     assert list(tmp_path.iterdir()) == []
 
 
+ARM = FOLDER.parent / "dfki_double_pendulum"
+ARM_FILES = ["--mapping", str(ARM / "mapping.toml"), "--robot", str(ARM / "arm.toml")]
+TRAINING = str(ARM / "design_A.0_20220812_061157.csv.gz")
+
+
+def test_cutoffs_are_compared_and_one_is_advised(capsys):
+    assert main(["cutoffs", TRAINING, *ARM_FILES, "--at", "20", "5", "10"]) == 0
+    text = capsys.readouterr().out
+    lines = [line.split() for line in text.splitlines() if line.strip()[:2] in ("5 ", "10", "20")]
+    assert [line[0] for line in lines] == ["5", "10", "20"]
+    # Above 10 Hz the noise of the acceleration draws the inertia of the first link towards zero.
+    assert lines[-1][-2] == "j1.Izz"
+    assert float(lines[-1][-1]) > 3
+    assert "advice: 10 Hz" in text
+    assert main(["cutoffs", TRAINING, *ARM_FILES, "--at", "5"]) == 1
+    assert "two different ones" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--estimator", "iv"], "no position_command of axis 'j1'"),
+        (["--estimator", "ml"], "give --period S and --harmonics N"),
+        (["--period", "2"], "--period needs --harmonics"),
+        (["--period", "2", "--harmonics", "5", "--estimator", "huber"], "by wls or ml, not by huber"),
+        (["--period", "1.23456", "--harmonics", "5"], "excite with a period of a whole number of samples"),
+        (["--estimator", "essential", "--ladder"], "do not go together"),
+        (["--urdf", "out.urdf"], "has no URDF to copy"),
+    ],
+)
+def test_options_that_do_not_fit_are_a_sentence(tmp_path, capsys, monkeypatch, options, words):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", TRAINING, *ARM_FILES, "--cutoff", "5", *options]) == 1
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_time_between_torque_and_motion_is_said_and_corrected(capsys):
+    main(["fit", TRAINING, *ARM_FILES, "--cutoff", "5", "--estimator", "wls", "--skew"])
+    assert re.search(r"j1: the torque describes the time -?\d+\.\d\d \+- \d\.\d\d ms before", capsys.readouterr().out)
+
+
 def test_debug_shows_the_traceback(capsys):
     assert main(["fit", "nothing.npz", "--robot", ROBOT, "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err

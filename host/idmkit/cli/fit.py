@@ -6,14 +6,16 @@ import argparse
 from pathlib import Path
 
 from idmkit.cli.printing import print_findings, print_result
-from idmkit.errors import RecordError
+from idmkit.errors import IdentificationError, RecordError
 from idmkit.estimators import ESTIMATORS
 from idmkit.finding import Finding
-from idmkit.fitting import fit_record
+from idmkit.fitting import Fit, fit_record
 from idmkit.holdout import hold_out
 from idmkit.payload import fit_payload
+from idmkit.periodic import fit_periodic
 from idmkit.records import Record, import_tables, load_mapping, load_record
-from idmkit.robot import load_robot
+from idmkit.robot import Robot, load_robot
+from idmkit.urdf_export import write_identified_urdf
 
 REFUSED = 3
 """Exit code where everything worked and the verdict is that the result must not be used."""
@@ -40,8 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cutoff", type=float, metavar="HZ", help="low-pass cutoff instead of the robot file's")
     parser.add_argument(
-        "--estimator", choices=ESTIMATORS, help="least squares, weighted, robust, or physically consistent"
+        "--estimator",
+        choices=(*ESTIMATORS, "ml"),
+        help="least squares, weighted, robust (huber), instrumental variables (iv), essential parameters only, "
+        "physically consistent; with --period: weighted or maximum likelihood (ml)",
     )
+    parser.add_argument("--drawings", action="store_true", help="consistent: take what is hardly seen from the URDF")
+    parser.add_argument("--skew", action="store_true", help="estimate and correct the time between torque and motion")
+    parser.add_argument(
+        "--period", type=float, metavar="S", help="average the periods of a periodic motion; needs --harmonics"
+    )
+    parser.add_argument("--harmonics", type=int, metavar="N", help="harmonics of the periodic motion")
     parser.add_argument("--ladder", action="store_true", help="add friction terms where held-out blocks ask for them")
     parser.add_argument(
         "--hold-out", type=Path, action="append", metavar="RECORD", help="say how well the torques of it are predicted"
@@ -49,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="OUT", help="store the result as JSON")
     parser.add_argument("--figure", type=Path, metavar="OUT.png", help="draw measured torque, model and error")
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="one page with all pictures and findings")
+    parser.add_argument("--urdf", type=Path, metavar="OUT.urdf", help="copy the arm's URDF with identified inertials")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     record, noticed = read_record(arguments.record, arguments.mapping)
     speeds = None if arguments.speeds is None else (arguments.speeds[0], arguments.speeds[1])
-    if arguments.unloaded is None:
+    if arguments.period is not None:
+        fit = _periodic(record, robot, arguments, noticed)
+    elif arguments.estimator == "ml":
+        raise IdentificationError("maximum likelihood averages periods; give --period S and --harmonics N")
+    elif arguments.unloaded is None:
         fit = fit_record(
             record,
             robot,
@@ -66,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
             noticed=noticed,
             estimator=arguments.estimator,
             ladder=arguments.ladder,
+            drawings=arguments.drawings,
+            skew=arguments.skew,
         )
     else:
         unloaded, _ = read_record([arguments.unloaded], arguments.mapping)
@@ -93,7 +111,26 @@ def run(arguments: argparse.Namespace) -> int:
 
         save_report(fit, arguments.report, held_out)
         print(f"report: {arguments.report}")
+    if arguments.urdf is not None:
+        write_identified_urdf(fit, robot, arguments.urdf)
+        print(f"URDF: {arguments.urdf}")
     return 0 if fit.result.verdict.accepted else REFUSED
+
+
+def _periodic(record: Record, robot: Robot, arguments: argparse.Namespace, noticed: list[Finding]) -> Fit:
+    if arguments.harmonics is None:
+        raise IdentificationError("--period needs --harmonics: how many the motion has decides what is noise")
+    if arguments.estimator not in (None, "wls", "ml"):
+        raise IdentificationError(f"periods are estimated by wls or ml, not by {arguments.estimator}")
+    return fit_periodic(
+        record,
+        robot,
+        arguments.period,
+        arguments.harmonics,
+        maximum_likelihood=arguments.estimator == "ml",
+        model=arguments.model,
+        noticed=noticed,
+    )
 
 
 def read_record(paths: list[Path], mapping: Path | None) -> tuple[Record, list[Finding]]:

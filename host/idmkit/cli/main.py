@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "plan": ("plan", "the motion that tells most about the parameters, within all limits of the robot"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
+    "cutoffs": ("cutoffs", "compare low-pass cutoffs on a record, raw against filtered, and advise one"),
     "model": ("model", "the conventions of a robot's model: frames, parameters, units, what can be identified"),
     "verdict": ("verdict", "why an identification failed or is not to be trusted, with evidence"),
     "sequential": ("sequential", "identify a two-link arm one axis after the other, and compare"),

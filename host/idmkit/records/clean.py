@@ -61,7 +61,8 @@ def clean(record: Record, limits: Mapping[str, AxisLimits]) -> CleanRecord:
     channels = [_clean_channel(channel, limits[channel.axis], record, findings) for channel in chosen]
     for channel in channels:
         check_units(channel, limits[channel.axis])
-    clips = [(c, clip) for c in channels if c.quantity in _CLIPPED for clip in find_clipping(c.samples)]
+    clipping = [c for c in channels if c.quantity in _CLIPPED and c.measured]
+    clips = [(channel, clip) for channel in clipping for clip in find_clipping(channel.samples)]
     findings += [clipping_finding(channel, clip) for channel, clip in clips]
     clipped = np.zeros(record.rows, dtype=bool)
     for channel, clip in clips:
@@ -135,7 +136,7 @@ def _measured_rows(record: Record, findings: list[Finding]) -> Mask:
             findings.append(Finding("rows_without_time", "warning", "", text, {"rows": lost}))
             measured &= timed
     for axis in record.axes:
-        channels = [channel for channel in record.channels if channel.axis == axis]
+        channels = [channel for channel in record.channels if channel.axis == axis and channel.measured]
         position = next((channel for channel in channels if channel.quantity == "position"), None)
         if position is None or len(channels) < 2:
             continue

@@ -40,6 +40,11 @@ class Channel:
                 f"are {self.samples.dtype} of shape {self.samples.shape}"
             )
 
+    @property
+    def measured(self) -> bool:
+        """Whether this is the measured channel of its quantity, and not a command, a model's torque or an error."""
+        return self.name in (self.quantity, f"{self.quantity}_feedback")
+
 
 @dataclass(frozen=True)
 class Provenance:
