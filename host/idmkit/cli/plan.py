@@ -55,6 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, name)
         if value is not None and not (value >= least and math.isfinite(value)):
             raise IdmError(f"--{name} is {value:g}, but must be {least:g} at least")
+    for path in (arguments.output, arguments.figure):
+        # Said before the minute that a plan may take.
+        if path is not None and not path.absolute().parent.is_dir():
+            raise IdmError(f"{path} cannot be written: there is no folder {path.parent}")
     robot = load_robot(arguments.robot)
     model = _model(robot, arguments.parameters)
     box = None if arguments.box is None else list(zip(arguments.box[::2], arguments.box[1::2], strict=True))
@@ -145,9 +149,8 @@ def _show(robot: Robot, plan: Plan | TrapezoidPlan, found: Comparison) -> None:
         )
     _show_proofs(plan.proofs)
     sine, motions = found.sine, (found.planned, found.sine, found.fast_sine)
-    print(
-        f"\n  {f'in {found.duration_s:.4g} s':<26} {'plan':>12} {'sines':>12} {f'sines x {found.factor_to_limit:.3g}':>12}"
-    )
+    faster = f"sines x {found.factor_to_limit:.3g}"
+    print(f"\n  {f'in {found.duration_s:.4g} s':<26} {'plan':>12} {'sines':>12} {faster:>12}")
     print(f"  {'trace of scaled covariance':<26}" + "".join(f" {motion.trace:>12.4g}" for motion in motions))
     print(f"  {'log det of information':<26}" + "".join(f" {motion.logdet:>12.4g}" for motion in motions))
     print(f"  {'condition number':<26}" + "".join(f" {motion.condition:>12.4g}" for motion in motions))

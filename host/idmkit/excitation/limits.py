@@ -3,7 +3,8 @@
 Position, speed, acceleration and jerk are bounded by the trajectory itself (a series by Ehlich and Zeller's theorem,
 trapezoids in closed form). Torque and tool position are evaluated over spans of time: intervals that enclose q, qd,
 qdd within a span go through the model's operations, and Coulomb friction takes either sign where the speed may pass
-zero. A span whose interval leaves the limit is cut into shorter ones; what remains when no cut helps is a violation.
+zero. A span whose interval leaves the limit, or is much wider than what is reached, is cut into shorter ones; what is
+beyond a limit when no cut helps counts as a violation.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ FIRST_SPANS = 2000
 CUT = 8
 CUTS = 4
 """A motion is first cut into FIRST_SPANS spans; spans that are not proved are cut into CUT, CUTS times."""
+TIGHT = 0.02
+"""Part of a limit by which a proved bound may be above what the motion reaches."""
 
 Box = Sequence[tuple[float, float]]
 
@@ -147,9 +150,17 @@ def _proved(trajectory: Trajectory, tape: IntervalTape, limits: Sequence[Limit])
     width = trajectory.duration_s / FIRST_SPANS
     middle: Any = (np.arange(FIRST_SPANS) + 0.5) * width
     low, high = np.full(len(limits), np.inf), np.full(len(limits), -np.inf)
+    slack = TIGHT * (allowed_high - allowed_low) / 2
+    reached_low, reached_high = np.full_like(slack, np.inf), np.full_like(slack, -np.inf)
     for cut in range(CUTS + 1):
         found_low, found_high = tape(*_inputs(trajectory.enclose(middle, width)))
-        open_ = ((found_low < allowed_low) | (found_high > allowed_high)).any(axis=0)
+        point_low, point_high = tape(*_inputs(trajectory.enclose(middle, 0.0)))
+        reached_low = np.minimum(reached_low, point_low.min(axis=1, keepdims=True))
+        reached_high = np.maximum(reached_high, point_high.max(axis=1, keepdims=True))
+        # Beyond a limit, or so wide that it would hide what the motion reaches.
+        lowest = np.maximum(allowed_low, reached_low - slack)
+        highest = np.minimum(allowed_high, reached_high + slack)
+        open_ = ((found_low < lowest) | (found_high > highest)).any(axis=0)
         done = ~open_ if cut < CUTS else np.ones_like(open_)
         low = np.minimum(low, found_low[:, done].min(axis=1, initial=np.inf))
         high = np.maximum(high, found_high[:, done].max(axis=1, initial=-np.inf))
