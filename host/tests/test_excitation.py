@@ -319,6 +319,12 @@ def test_trapezoids_slow_down_for_torque_and_say_what_is_too_much():
         plan_trapezoids(model_of("crank"), duration_s=0.1)
 
 
+def test_accelerations_last_as_long_as_the_resonance_asks():
+    motion = plan_trapezoids(model_of("scara"), highest_hz=2.0).motion
+    lasting = [m.speed / m.acceleration + m.acceleration / m.jerk for moves in motion.moves for m in moves]
+    assert min(lasting) == pytest.approx(0.25)
+
+
 def test_plans_come_back_from_their_files(plans, tmp_path):
     path = tmp_path / "plan.json"
     model, plan = plans["scara"]

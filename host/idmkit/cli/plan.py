@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     highest_hz = _highest_hz(robot, arguments.resonance, arguments.ratio)
     plan: Plan | TrapezoidPlan
     if arguments.trapezoid:
-        plan = plan_trapezoids(model, box=box, duration_s=arguments.duration)
+        plan = plan_trapezoids(model, box=box, highest_hz=highest_hz, duration_s=arguments.duration)
     else:
         with Progress("planning", 1000) as bar:
             plan = plan_excitation(
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     _show(robot, plan, compare(model, motion, plan.duration_s))
     if model.nominal is None:
         print("  ! torques are not limited: nominal parameters are not known; give them by --parameters RESULT.json")
-    if isinstance(plan, Plan) and highest_hz == math.inf:
+    if highest_hz == math.inf:
         print("  ! no resonance is known; where the robot gives way, give its lowest by --resonance HZ")
     if arguments.figure is not None:
         # Drawing takes a second to import and is often not wanted.

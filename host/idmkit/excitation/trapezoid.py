@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, product
 
 import numpy as np
@@ -109,9 +109,12 @@ class TrapezoidPlan:
         return self.motion.duration_s
 
 
-def plan_trapezoids(model: ExcitedModel, *, box: Box | None = None, duration_s: float | None = None) -> TrapezoidPlan:
+def plan_trapezoids(
+    model: ExcitedModel, *, box: Box | None = None, highest_hz: float = math.inf, duration_s: float | None = None
+) -> TrapezoidPlan:
     """Moves for a run of `duration_s` (default: the longest identification run), with every limit proved.
 
+    No acceleration lasts less than T_AccMin = 1/(2 highest_hz), `highest_hz` being R_ext times the resonance.
     Raises IdentificationError that names the limits which are exceeded even by gentle moves.
     """
     robot = model.robot
@@ -119,7 +122,7 @@ def plan_trapezoids(model: ExcitedModel, *, box: Box | None = None, duration_s: 
     limits = plan_limits(model, box)
     proofs: tuple[Proof, ...] = ()
     for part in GENTLER:
-        motion = trapezoids(robot, duration, part)
+        motion = trapezoids(robot, duration, part, 1 / (2 * highest_hz))
         proofs = prove(motion, model, limits)
         if all(proof.holds for proof in proofs):
             return TrapezoidPlan(robot.name, tuple(axis.name for axis in robot.axes), motion, part, proofs)
@@ -130,8 +133,8 @@ def plan_trapezoids(model: ExcitedModel, *, box: Box | None = None, duration_s: 
     )
 
 
-def trapezoids(robot: Robot, duration_s: float, accelerations: float = 1.0) -> Trapezoids:
-    """The moves, `accelerations` times the accelerations of ACCELERATIONS.
+def trapezoids(robot: Robot, duration_s: float, accelerations: float = 1.0, least_s: float = 0.0) -> Trapezoids:
+    """The moves, `accelerations` times the accelerations of ACCELERATIONS, each of which lasts `least_s` at least.
 
     Raises IdentificationError where the time is not enough for a move of every axis.
     """
@@ -143,7 +146,7 @@ def trapezoids(robot: Robot, duration_s: float, accelerations: float = 1.0) -> T
         order = [pairs[(stride * i + 2 * k) % len(pairs)] for i in range(len(pairs))]
         middle, half = (axis.position_min + axis.position_max) / 2, (axis.position_max - axis.position_min) / 2
         ends = (middle - USABLE * half, middle + USABLE * half)
-        own = _fill(axis, ends, [(v, a * accelerations) for v, a in order], duration_s)
+        own = _fill(axis, ends, [(v, a * accelerations) for v, a in order], duration_s, least_s)
         if not own:
             raise IdentificationError(
                 f"{axis.name} cannot move over its range within {duration_s:g} s; give the run more time"
@@ -154,14 +157,14 @@ def trapezoids(robot: Robot, duration_s: float, accelerations: float = 1.0) -> T
 
 
 def _fill(
-    axis: Axis, ends: tuple[float, float], order: Sequence[tuple[float, float]], duration_s: float
+    axis: Axis, ends: tuple[float, float], order: Sequence[tuple[float, float]], duration_s: float, least_s: float
 ) -> tuple[Move, ...]:
     """Moves between the ends, one pair of parts (speed, acceleration) after the other, until the time is over."""
     moves: list[Move] = []
     time = 0.0
     for speed, acceleration in cycle(order):
         target = ends[(len(moves) + 1) % 2]
-        move = _move(axis, target, ends[1] - ends[0], USABLE * speed, USABLE * acceleration)
+        move = _slowed(_move(axis, target, ends[1] - ends[0], USABLE * speed, USABLE * acceleration), least_s)
         time += sum(_times(ends[1] - ends[0], move))
         if time > duration_s:
             return tuple(moves)
@@ -180,6 +183,14 @@ def _move(axis: Axis, target: float, way: float, speed: float, acceleration: flo
             a = (way * j * j / 2) ** (1 / 3)
             v = a * a / j
     return Move(target, v, a, j)
+
+
+def _slowed(move: Move, least_s: float) -> Move:
+    """The move stretched in time until its acceleration lasts `least_s`."""
+    stretch = max(1.0, least_s / (move.speed / move.acceleration + move.acceleration / move.jerk))
+    return replace(
+        move, speed=move.speed / stretch, acceleration=move.acceleration / stretch**2, jerk=move.jerk / stretch**3
+    )
 
 
 def _times(way: float, move: Move) -> tuple[float, float, float]:
