@@ -158,6 +158,12 @@ class Axis:
     guards_or_none: Guards | None = None
     identification_or_none: Identification | None = None
     settling_or_none: Settling | None = None
+    torque_max_or_none: float | None = None
+
+    @property
+    def peak_torque(self) -> float | None:
+        """Largest torque at the joint, Nm or N: the drive's, or the file's torque_max; None where it is not known."""
+        return self.torque_max_or_none if self.drive_or_none is None else self.drive_or_none.joint_peak_torque
 
     @property
     def revolute(self) -> bool:
@@ -220,7 +226,10 @@ def read_axis(table: TomlTable, cycle_time_s: float, *, own_model: bool = True) 
         drive_or_none=_read_drive(table.table("drive"), joint) if table.has("drive") else None,
         guards_or_none=_read_guards(table.table("guards")) if table.has("guards") else None,
         settling_or_none=_read_settling(table.table("settling")) if table.has("settling") else None,
+        torque_max_or_none=table.number("torque_max", above=0, maximum=MAX_TORQUE) if table.has("torque_max") else None,
     )
+    if axis.drive_or_none is not None and axis.torque_max_or_none is not None:
+        table.fail("torque_max", "follows from the drive's peak_torque and gear; leave it out, or the drive")
     _check_counts(table, axis)
     identification = None
     if table.has("identification"):

@@ -222,11 +222,7 @@ def _cutoff(robot: Robot) -> float:
 
 
 def _limits(axis: Axis) -> AxisLimits:
-    return AxisLimits(axis.revolute, axis.position_min, axis.position_max, axis.velocity_max, _torque_max(axis))
-
-
-def _torque_max(axis: Axis) -> float | None:
-    return None if axis.drive_or_none is None else axis.drive_or_none.joint_peak_torque
+    return AxisLimits(axis.revolute, axis.position_min, axis.position_max, axis.velocity_max, axis.peak_torque)
 
 
 def _velocity_findings(cleaned: CleanRecord, observations: Observations) -> list[Finding]:

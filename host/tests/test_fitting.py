@@ -191,8 +191,9 @@ def test_a_velocity_channel_that_contradicts_the_position_is_said():
 
 def test_cutoffs_are_checked_against_motion_and_rate():
     record, robot = crank_record()
+    slide = identification_run("slide")
     with pytest.raises(IdentificationError, match="would cut off the motion itself"):
-        fit_record(record, robot, cutoff_hz=0.4)
+        fit_record(measured(slide, 0), slide.robot, cutoff_hz=0.9)
     with pytest.raises(IdentificationError, match="Nyquist"):
         fit_record(record, robot, cutoff_hz=500)
     unknown = with_axis(robot, identification_or_none=None)

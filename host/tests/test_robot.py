@@ -62,6 +62,7 @@ def test_rig_table_is_passed_on_unread(tmp_path):
         ("cutoff_hz = 20.0", "cutoff_hz = 500.0", "cutoff_hz", "Nyquist frequency 500 Hz"),
         ("velocity_threshold = 1.0", "velocity_threshold = 10.0", "velocity_threshold", "no sample is left"),
         ("torque_error_filter = 0.2", "torque_error_filter = 0", "torque_error_filter", "must be greater than 0"),
+        ("jerk_max = 4000.0", "jerk_max = 4000.0\ntorque_max = 30.0", "torque_max", "follows from the drive's"),
         ("start = -2.5", "start = 3.5", "target", "would not move"),
         ("MgA = [-20.0, 20.0]", "MgA = [20.0, -20.0]", "MgA", "low <= high"),
         ("MgA = [-20.0, 20.0]", "MgAA = [-20.0, 20.0]", "MgAA", "did you mean 'MgA'?"),

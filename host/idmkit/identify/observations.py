@@ -100,12 +100,13 @@ def observe(
     stretches = clean.segments()
     longest = max(stretches, key=lambda stretch: stretch.stop - stretch.start)
     position = np.stack([record.channel(axis, "position").samples for axis in axes], axis=1)
-    motion_hz = np.array([highest_motion_frequency(column, rate) for column in position[longest].T])
-    check_cutoff(cutoff_hz, rate, float(motion_hz.max()))
+    check_cutoff(cutoff_hz, rate, 0.0)
     edge = edge_rows(cutoff_hz, rate)
     usable = [stretch for stretch in stretches if stretch.stop - stretch.start > 2 * edge + 1]
     if not usable:
         raise _too_short(longest.stop - longest.start, edge, rate, cutoff_hz)
+    motion_hz = np.array([highest_motion_frequency(column, rate) for column in position[longest].T])
+    check_cutoff(cutoff_hz, rate, float(motion_hz.max()))
     position_cutoffs = [_position_cutoff(column, rate, cutoff_hz) for column in position[longest].T]
     torques = [record.channel(axis, "torque") for axis in axes]
     parts = [_filtered(stretch, position, position_cutoffs, torques, model, rate, cutoff_hz) for stretch in usable]

@@ -167,5 +167,5 @@ def _smooth(samples: NDArray[np.float64], observations: Observations) -> NDArray
 
 def _limits(robot: Robot, k: int) -> AxisLimits:
     axis = robot.axes[k]
-    torque_max = None if axis.drive_or_none is None else axis.drive_or_none.joint_peak_torque
+    torque_max = axis.peak_torque
     return AxisLimits(axis.revolute, axis.position_min, axis.position_max, axis.velocity_max, torque_max)

@@ -67,7 +67,7 @@ def facts_of(axis: Axis) -> AxisFacts:
         position_min=axis.position_min,
         position_max=axis.position_max,
         velocity_max=axis.velocity_max,
-        torque_max=None if axis.drive_or_none is None else axis.drive_or_none.joint_peak_torque,
+        torque_max=axis.peak_torque,
         frequency_hz=None if run is None else run.frequency_hz,
         parameter_ranges=axis.parameter_ranges,
     )
