@@ -14,13 +14,16 @@ from simulated import coverage
 
 RUNS = 200
 LOW, HIGH = 0.90, 0.99
+COLOURED = 0.95
+"""Each sample of the coloured noise has so much of the one before: a corner at 8 Hz, among the motion's harmonics."""
 
 
 def main() -> int:
-    """Runs both ready robots; seeds 0 to 199."""
+    """Runs both ready robots with white and with coloured noise; seeds 0 to 199."""
     shares = {
-        name: {parameter: hits / RUNS for parameter, hits in coverage(name, range(RUNS)).items()}
+        f"{name}, {colour} noise": {key: hits / RUNS for key, hits in coverage(name, range(RUNS), rho).items()}
         for name in ("crank", "slide")
+        for colour, rho in (("white", 0.0), ("coloured", COLOURED))
     }
     passed = all(LOW <= share <= HIGH for robot in shares.values() for share in robot.values())
     print(json.dumps({"runs": RUNS, "interval": 0.95, "limits": [LOW, HIGH], "inside": shares, "passed": passed}))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.signal import lfilter
 
 from idmkit.fitting import fit_record
 from idmkit.records import Channel, Record
@@ -17,6 +18,7 @@ from idmkit.rig.truth import measure
 from idmkit.robot import Robot, load_robot
 
 TWO_SIGMA = 1.959964
+SETTLING_ROWS = 500
 REST_CYCLES = 500
 """Cycles at the start point, for the loops to settle before the sine begins."""
 
@@ -68,13 +70,18 @@ def identification_run(name: str) -> Motion:
     )
 
 
-def measured(motion: Motion, seed: int) -> Record:
-    """One measurement of a motion: encoder counts at a random phase, torque with noise in steps of per mille."""
+def measured(motion: Motion, seed: int, rho: float = 0.0) -> Record:
+    """One measurement of a motion: encoder counts at a random phase, torque with noise in steps of per mille.
+
+    The noise is white, or coloured: each sample is rho times the one before plus something new, of equal variance.
+    """
     rng = np.random.default_rng(seed)
     axis = motion.robot.axes[0]
     drive = axis.drive
     counts = np.floor(motion.position * drive.counts_per_unit + rng.uniform())
-    noisy = motion.torque + motion.torque_noise * rng.standard_normal(len(motion.torque))
+    noise = rng.standard_normal(len(motion.torque) + SETTLING_ROWS)
+    noise = np.sqrt(1 - rho**2) * lfilter([1.0], [1.0, -rho], noise)[SETTLING_ROWS:]
+    noisy = motion.torque + motion.torque_noise * noise
     step = drive.joint_rated_torque / 1000
     return record_of(motion.robot, counts / drive.counts_per_unit, step * np.round(noisy / step))
 
@@ -90,12 +97,12 @@ def record_of(robot: Robot, position: np.ndarray, torque: np.ndarray, **changes)
     return Record(**{"sample_rate_hz": 1 / robot.cycle_time_s, "channels": channels, **changes})
 
 
-def coverage(name: str, seeds: range) -> dict[str, int]:
+def coverage(name: str, seeds: range, rho: float = 0.0) -> dict[str, int]:
     """How often the 95 % interval holds the parameter that the plant was measured to have, by parameter."""
     motion = identification_run(name)
     inside: dict[str, int] = {}
     for seed in seeds:
-        estimate = fit_record(measured(motion, seed), motion.robot).estimate
+        estimate = fit_record(measured(motion, seed, rho), motion.robot).estimate
         for key, value, std in zip(estimate.names, estimate.values, estimate.std, strict=True):
             parameter = key.split(".")[1]
             hit = bool(abs(value - motion.truth[parameter]) < TWO_SIGMA * std)
