@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Fits, prints, stores; returns 0, or 3 where the verdict refuses the result."""
     robot = load_robot(arguments.robot)
     record, noticed = read_record(arguments.record, arguments.mapping)
+    others = [(path.name, read_record([path], arguments.mapping)[0]) for path in arguments.hold_out or ()]
     speeds = None if arguments.speeds is None else (arguments.speeds[0], arguments.speeds[1])
     if arguments.period is not None:
         fit = _periodic(record, robot, arguments, noticed)
@@ -92,9 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     print_result(fit.result)
     held_out = []
-    for path in arguments.hold_out or ():
-        other, _ = read_record([path], arguments.mapping)
-        held_out.append((path.name, hold_out(fit, other, robot, path.name)))
+    for name, other in others:
+        held_out.append((name, hold_out(fit, other, robot, name)))
         print()
         print_findings(held_out[-1][1].findings)
     if arguments.json is not None:

@@ -12,6 +12,8 @@ from idmkit.verdict.excitation import AxisFacts
 MAX_CONDITION = 100.0
 UNCERTAIN_PERCENT = 30.0
 ZERO_PERCENT = 50.0
+MANY = 3
+"""Uncertain parameters of one axis up to which each gets a finding of its own."""
 NEGLIGIBLE = 0.02
 """Share of the torque below which a parameter of the wrong sign does no harm."""
 SIGNIFICANT = 3.0
@@ -92,17 +94,29 @@ def _signs(own: dict[str, _Known], facts: AxisFacts) -> list[Finding]:
 
 
 def _uncertain(own: dict[str, _Known], facts: AxisFacts) -> list[Finding]:
+    percents = {name: 100 * known.std / abs(known.value) if known.value else math.inf for name, known in own.items()}
+    uncertain = {name: percent for name, percent in percents.items() if percent > UNCERTAIN_PERCENT}
+    if len(uncertain) > MANY:
+        return [_many_uncertain(uncertain, facts)]
     findings = []
-    for name, known in own.items():
-        percent = 100 * known.std / abs(known.value) if known.value else math.inf
-        if percent <= UNCERTAIN_PERCENT:
-            continue
+    for name, percent in uncertain.items():
+        known = own[name]
         text = f"{name} = {known.value:.4g} is uncertain by {percent:.0f} % (one standard deviation {known.std:.3g})."
         if percent > ZERO_PERCENT:
             text = f"{name} = {known.value:.4g} +- {known.std:.3g} cannot be told from zero."
         evidence = {"value": known.value, "std": known.std, "rsd_percent": percent}
         findings.append(Finding("uncertain", "warning", facts.name, text, evidence, _REMEDY.get(name, "")))
     return findings
+
+
+def _many_uncertain(uncertain: dict[str, float], facts: AxisFacts) -> Finding:
+    """One finding where an arm's link has many parameters that hardly show."""
+    zero = [name for name, percent in uncertain.items() if percent > ZERO_PERCENT]
+    others = [f"{name} by {percent:.0f} %" for name, percent in uncertain.items() if name not in zero]
+    parts = [f"{', '.join(zero)} cannot be told from zero"] * bool(zero) + [f"{', '.join(others)}"] * bool(others)
+    text = f"uncertain parameters: {'; '.join(parts)}."
+    step = "Leave them out (--estimator essential), or move faster and over more of the range."
+    return Finding("uncertain", "warning", facts.name, text, dict(uncertain), step)
 
 
 def _ranges(own: dict[str, _Known], facts: AxisFacts) -> list[Finding]:
