@@ -4,6 +4,10 @@
 """
 
 import os
+import signal
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would the programs they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before numpy comes in: the matrices here are small, and threads that wait for each other cost more than they bring.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
