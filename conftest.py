@@ -12,7 +12,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Before numpy comes in: the matrices here are small, and threads that wait for each other cost more than they bring.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, settings  # noqa: E402 - what is set above must come first
 
 WITHOUT_CLOCK = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **WITHOUT_CLOCK)

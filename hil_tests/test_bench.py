@@ -71,13 +71,13 @@ def test_a_lost_heartbeat_stops_the_robot(bench: Bench, board: Board) -> None:
         bench.run_until(bench.begin(swing) + timeout)
         assert board.status().state == "moving"
 
-        silent_since = board.status().cycle
+        heard = board.heartbeat().cycle
         bench.run_silent(2 * timeout)
         status = board.status()
         assert (status.state, status.fault) == ("stopped_by_fault", "heartbeat_lost")
-        # One heartbeat may have been under way when silence began: 50 ms.
-        waited = read_faults(board)[0].cycle - silent_since
-        assert timeout - bench.cycles(0.05) <= waited <= timeout + bench.cycles(0.05)
+        # By the wall clock one more heartbeat may have been under way, over a network for a while.
+        waited = read_faults(board)[0].cycle - heard
+        assert timeout <= waited <= timeout + bench.cycles(0.3)
         _assert_it_braked_within_its_limits(bench)
 
         # Heartbeats that come back do not undo it: it stands still, and refuses to move.

@@ -33,14 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
     source = emit_viper(model.program)
     # A script ends the rig with a SIGTERM: the board and its folder go, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with Rig(robot, seed=arguments.seed, folder=arguments.folder, model_source=source) as rig:
-        print(f"port: {rig.port}", flush=True)
-        print("Ctrl-C ends the rig. In another terminal:", flush=True)
-        print(f"  idm identify {rig.port} --robot {arguments.robot}", flush=True)
-        try:
+    try:
+        with Rig(robot, seed=arguments.seed, folder=arguments.folder, model_source=source) as rig:
+            print(f"port: {rig.port}", flush=True)
+            print("Ctrl-C ends the rig. In another terminal:", flush=True)
+            print(f"  idm identify {rig.port} --robot {arguments.robot}", flush=True)
             grant(rig, robot.cycle_time_s, realtime=arguments.realtime)
-        except KeyboardInterrupt:
-            print()
+    except KeyboardInterrupt:
+        print()
     return 0
 
 
