@@ -12,7 +12,7 @@ from idmkit.finding import Finding
 from idmkit.identify import Estimate, LinearModel, Observations, equations_of, fit_least_squares, observe
 from idmkit.identify.instrumental import commanded
 from idmkit.identify.skew import time_skew
-from idmkit.records import AxisLimits, CleanRecord, Record, clean
+from idmkit.records import AxisLimits, CleanRecord, Record, clean, reduced
 from idmkit.records.plausibility import check_velocity
 from idmkit.robot import Axis, Robot
 from idmkit.robot_graph import model_name, robot_graph
@@ -160,8 +160,10 @@ def prepare(
     model: int | None,
     cutoff_hz: float | None,
     speeds: tuple[float, float] | None,
+    *,
+    every_row: bool = False,
 ) -> Prepared:
-    """Cleans a record; arguments as in `fit_record`."""
+    """Cleans a record; arguments as in `fit_record`. `every_row` keeps rows that the cutoff does not ask for."""
     window: list[tuple[float | None, float | None]]
     if speeds is not None:
         low, high = speeds
@@ -173,11 +175,13 @@ def prepare(
     else:
         runs = [axis.identification_or_none for axis in robot.axes]
         window = [(None, None) if run is None else (run.velocity_threshold, run.velocity_ceiling) for run in runs]
+    cutoff = _cutoff(robot) if cutoff_hz is None else cutoff_hz
+    cleaned = clean(record, {axis.name: _limits(axis) for axis in robot.axes})
     return Prepared(
         robot=robot,
-        cleaned=clean(record, {axis.name: _limits(axis) for axis in robot.axes}),
+        cleaned=cleaned if every_row else reduced(cleaned, cutoff),
         model=model,
-        cutoff_hz=_cutoff(robot) if cutoff_hz is None else cutoff_hz,
+        cutoff_hz=cutoff,
         thresholds=tuple(low for low, _ in window),
         ceilings=tuple(high for _, high in window),
     )

@@ -40,7 +40,7 @@ def fit_periodic(
     noisy, too. Where three periods or more are recorded the first is left out: it holds the start. Raises RecordError
     and IdentificationError like `fit_record`.
     """
-    prepared = prepare(record, robot, model, harmonics / period_s, None)
+    prepared = prepare(record, robot, model, harmonics / period_s, None, every_row=True)
     period, findings = _averaged(prepared, period_s, harmonics)
     unknowns = unknowns_of(robot, prepared.graph)
     estimate = fit_maximum_likelihood(period, unknowns.regressor, exact_positions=not maximum_likelihood)

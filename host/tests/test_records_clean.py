@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from idmkit.errors import RecordError
-from idmkit.records import AxisLimits, Channel, Record, clean
+from idmkit.records import AxisLimits, Channel, Record, clean, reduced
 
 RATE, SECONDS = 500.0, 6.0
 LIMITS = {"a": AxisLimits(revolute=True, position_min=-4, position_max=4, velocity_max=10, torque_max=20)}
@@ -255,3 +255,26 @@ def test_too_few_rows_are_refused(rows):
     record = good()
     with pytest.raises(RecordError, match=f"{rows} row"):
         cleaned(record.replaced({k: c.samples[:rows] for k, c in enumerate(record.channels)}))
+
+
+def test_a_record_much_faster_than_the_cutoff_is_reduced():
+    record = good()
+    for channel in record.channels:
+        channel.samples[1000:1200] = math.nan
+    result = cleaned(replace(record, gaps=((1000, 200),)))
+    assert reduced(result, RATE / 50) is result
+    slow = reduced(result, 5.0)  # 500 Hz are 100 times 5 Hz; every 4th row leaves 25 times
+    assert slow.record.sample_rate_hz == RATE / 4
+    assert found(slow, "rate_reduced").evidence == {"factor": 4}
+    assert slow.record.rows == 750
+    assert slow.record.gaps == ((250, 50),)
+    whole = good().channels[0].samples[::4]
+    inner = np.r_[20:230, 320:730]
+    # An encoder step, and what the low-pass takes from a slow sine: nothing.
+    assert np.abs(slow.record.channels[0].samples - whole)[inner].max() < 1e-4
+
+
+def test_a_clipped_row_among_those_reduced_to_one_counts():
+    result = cleaned(good())
+    marked = replace(result, clipped=np.arange(3000) == 1001)
+    assert np.flatnonzero(reduced(marked, 5.0).clipped).tolist() == [250]

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import interp1d
 from scipy.signal import decimate
 
 from idmkit.fitting import Fit, fit_record
+from idmkit.identify.observations import mean_direction
 from idmkit.records import Record, import_tables, load_mapping
 from idmkit.robot import load_robot
 from idmkit.signals import FLAT, low_pass, spline_derivatives
@@ -42,13 +44,15 @@ def fit_half(name: str, **options: Any) -> Fit:
 
 
 def prediction(fit: Fit) -> np.ndarray:
-    """Torque [rows, 6] that a fit predicts for the motion of the whole record."""
+    """Torque [rows, 6] that a fit predicts for the motion of the whole record, at the rate of the fit, interpolated."""
     whole = record()
     position = np.stack([whole.channel(axis, "position").samples for axis in whole.axes], axis=1)
     q = low_pass(position, whole.sample_rate_hz, PREDICTION_HZ, FLAT)
-    qd, qdd = spline_derivatives(q, whole.sample_rate_hz)
-    matrix, offset = fit.model(q, qd, qdd, np.sign(qd))
-    return np.asarray((matrix @ fit.estimate.values + offset).T)
+    factor = round(whole.sample_rate_hz / fit.observations.sample_rate_hz)
+    qd, qdd = (values[::factor] for values in spline_derivatives(q, whole.sample_rate_hz))
+    matrix, offset = fit.model(q[::factor], qd, qdd, mean_direction(qd, qdd, fit.observations.sample_rate_hz))
+    torque = (matrix @ fit.estimate.values + offset).T
+    return interp1d(np.arange(0, whole.rows, factor), torque, axis=0, fill_value="extrapolate")(np.arange(whole.rows))
 
 
 def score(predicted: np.ndarray, half: str) -> np.ndarray:

@@ -4,6 +4,7 @@ from idmkit.records.clean import CleanRecord, clean
 from idmkit.records.mapping import Mapping, load_mapping
 from idmkit.records.plausibility import AxisLimits
 from idmkit.records.record import Channel, Provenance, Record
+from idmkit.records.reduction import reduced
 from idmkit.records.store import load_record, save_record
 from idmkit.records.tables import import_tables
 
@@ -18,5 +19,6 @@ __all__ = [
     "import_tables",
     "load_mapping",
     "load_record",
+    "reduced",
     "save_record",
 ]
