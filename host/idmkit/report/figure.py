@@ -96,7 +96,7 @@ def _over_time(torque_plot: Axes, error_plot: Axes, fit: Fit, k: int, model: Arr
         _tidy(plot)
     threshold = observations.velocity_thresholds[k]
     torque_plot.set_title(
-        f"{observations.axes[k]}   (grey: slower than {threshold:.3g} {speed_unit} or clipped, not used)",
+        f"{observations.axes[k]}   (grey: slower than {threshold:.3g} {speed_unit} or clipped, not judged)",
         loc="left",
         fontsize=10,
     )
@@ -137,7 +137,9 @@ def _numbers(plot: Axes, fit: Fit, k: int) -> None:
         lines.append(f"{name:<6}{with_uncertainty(parameter.value, parameter.std)} {parameter.unit}")
     lines.append(f"error  max {axis.max_relative_error_percent:.2f} %  mean {axis.mean_relative_error_percent:.2f} %")
     lines.append(f"       ‖e‖/‖τ‖ {axis.relative_error_percent:.2f} %")
-    plot.text(0, 1, "\n".join(lines), family="monospace", fontsize=8.5, va="top", transform=plot.transAxes)
+    # An arm's link has up to fifteen parameters, which must not reach into the next axis' plots.
+    size, left = (8.5, 0.0) if len(lines) < 9 else (6.5, -0.12)
+    plot.text(left, 1, "\n".join(lines), family="monospace", fontsize=size, va="top", transform=plot.transAxes)
 
 
 def _shown_rows(fit: Fit) -> NDArray[np.intp]:
