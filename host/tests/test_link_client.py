@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,13 +163,18 @@ def test_arm_move_disarm() -> None:
         assert board.disarm(between=lambda: port.act(lambda: device.grant(1))).state == "disarmed"
 
 
-def test_motions_carry_the_products_that_the_board_cannot_compute() -> None:
+def test_motions_carry_the_products_that_the_board_cannot_compute(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[dict[str, object]] = []
     device = FakeBoard()
     port = ScriptedPort(device)
     with armed(device, port) as board:
         request = board.request
-        board.request = lambda name, **fields: sent.append(fields) or request(name, **fields)  # type: ignore[method-assign]
+
+        def noting(name: str, **fields: Any) -> dict[str, Any]:
+            sent.append(fields)
+            return request(name, **fields)
+
+        monkeypatch.setattr(board, "request", noting)
         motion.move(board, [math.pi], 500)
         port.act(lambda: device.grant(1))
         motion.sine(board, [3 * math.pi], [2.0], 500)
@@ -265,7 +271,7 @@ def test_what_is_in_force_can_be_stored_later() -> None:
     assert device.images["stored"] == device.images["applied"] != b""
 
 
-def test_an_image_that_comes_back_different_is_not_applied() -> None:
+def test_an_image_that_comes_back_different_is_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     device = FakeBoard()
     stage = device._stage
 
@@ -274,7 +280,7 @@ def test_an_image_that_comes_back_different_is_not_applied() -> None:
         device.images["staged"] = device.images["staged"][:-9] + b"\xff" * 9
         return answer
 
-    device._stage = forgetful  # type: ignore[method-assign]
+    monkeypatch.setattr(device, "_stage", forgetful)
     with connect(ScriptedPort(device)) as board, pytest.raises(LinkError, match=r"of \d+ bytes differ. Nothing was"):
         images.write_image(board, parameter_image(load_robot("crank")))
     assert "apply" not in device.executed

@@ -137,8 +137,8 @@ def _numbers(plot: Axes, fit: Fit, k: int) -> None:
         lines.append(f"{name:<6}{with_uncertainty(parameter.value, parameter.std)} {parameter.unit}")
     lines.append(f"error  max {axis.max_relative_error_percent:.2f} %  mean {axis.mean_relative_error_percent:.2f} %")
     lines.append(f"       ‖e‖/‖τ‖ {axis.relative_error_percent:.2f} %")
-    # An arm's link has up to fifteen parameters, which must not reach into the next axis' plots.
-    size, left = (8.5, 0.0) if len(lines) < 9 else (6.5, -0.12)
+    # Units must not reach over the edge, nor an arm's fifteen parameters a link into the next axis' plots.
+    size, left = (7.5, -0.2) if len(lines) < 9 else (6.5, -0.2)
     plot.text(left, 1, "\n".join(lines), family="monospace", fontsize=size, va="top", transform=plot.transAxes)
 
 
