@@ -37,13 +37,9 @@ test-64bit: setup # all but the others: needs no compiler
 test-32bit: setup ## the firmware's tests on MicroPython with 32-bit words
 	tools/build_micropython unix32
 	$(PYTEST) -m words32
-test-emulated: setup ## the same firmware and bits on a Cortex-M3 (QEMU)
+test-emulated: setup ## the same firmware and bits on a Cortex-M3 (QEMU) and a Pico (rp2040py)
 	tools/build_micropython mps2 rp2
-	$(PYTEST) -m emulated -k 'not pico'
-
-.PHONY: test-pico
-test-pico: setup emulators ## the Pico's bits and link in rp2040py: its time varies from half a minute to many
-	$(PYTEST) -m emulated -k pico
+	$(PYTEST) -m emulated
 
 BENCH ?= virtual
 .PHONY: hil

@@ -81,7 +81,7 @@ def on_pico() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, Pico() as board:
         repl = RawRepl(board.port)
         for file in board_files(CYCLE_ROBOT, "armv6m", Path(folder)):
-            repl.put(file.name, file.read_bytes())
+            board.put(repl, file.name, file.read_bytes())
         repl.run("import cost, time")
         found = json.loads(repl.run(f"cost.run(time.ticks_us, {PICO_CYCLES})"))
         repl.close()

@@ -5,14 +5,15 @@ Mps2 is QEMU's Cortex-M3, Pico the RP2040 of rp2040py; both run the images that 
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import select
-import threading
 import time
 import tty
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rp2040py.device.bootrom import BOOTROM_B1
 from rp2040py.device.load_flash import load_uf2
@@ -27,6 +28,7 @@ from idmkit.rig.qemu import FLASH_FILE, fill_flash, find_image, qemu_command
 
 PICO_IMAGE = Path(__file__).resolve().parents[1] / "build" / "micropython-rp2.uf2"
 SRAM_START = 0x20000000
+_SPAWN = multiprocessing.get_context("spawn")
 PATIENCE_S = 120.0
 """A command takes seconds at most; the machine may be busy."""
 
@@ -86,13 +88,6 @@ class RawRepl:
         self._until(b"OKstarted\r\n")
         self.close()
 
-    def put(self, name: str, data: bytes) -> None:
-        """Writes a file on the board."""
-        self.run(f"file = open({name!r}, 'wb')\nfrom binascii import unhexlify")
-        for at in range(0, len(data), 256):
-            self.run(f"_ = file.write(unhexlify({data[at : at + 256].hex()!r}))")
-        self.run("file.close()")
-
     def close(self) -> None:
         """Gives the port back."""
         os.close(self._port)
@@ -151,7 +146,60 @@ def quiet(uart: RPUART) -> None:
 
 
 class Pico:
-    """The RP2040 in rp2040py; a context manager. `port` carries its USB serial line."""
+    """The RP2040 in rp2040py, as a process of its own; a context manager. `port` carries its USB serial line.
+
+    In a thread it would hold Python's lock five milliseconds at a time, and every call of numpy or write to the port
+    beside it would wait for that: minutes where seconds are needed.
+    """
+
+    def __init__(self) -> None:
+        self._here, there = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(there,), name="rp2040", daemon=True)
+        self._process.start()
+        there.close()
+        self.port: str = self._ask()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self._here.close()
+        self._process.join(PATIENCE_S)
+
+    def _ask(self, *request: Any) -> Any:
+        """Sends a request and waits for the answer; raises what the emulator raised."""
+        if request:
+            self._here.send(request)
+        if not self._here.poll(PATIENCE_S):
+            raise ReplError(f"the RP2040 did not answer within {PATIENCE_S:g} s")
+        answer = self._here.recv()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def write(self, address: int, data: bytes) -> None:
+        """Puts bytes into the chip's RAM."""
+        self._ask("write", address, data)
+
+    def read(self, address: int, n: int) -> bytes:
+        """Bytes of the chip's RAM."""
+        data: bytes = self._ask("read", address, n)
+        return data
+
+    def put(self, repl: RawRepl, name: str, data: bytes) -> None:
+        """Writes a file on the board, through its RAM: its port is slow."""
+        at = int(repl.run(f"import uctypes\nheld = bytearray({len(data)})\nprint(uctypes.addressof(held))"))
+        self.write(at, data)
+        repl.run(f"file = open({name!r}, 'wb')\n_ = file.write(held)\nfile.close()\ndel held")
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the core since it was switched on."""
+        return int(self._ask("cycles"))
+
+
+class _Rp2040:
+    """The chip and its serial line, in the process that serves it."""
 
     def __init__(self) -> None:
         self._simulator = Simulator()
@@ -161,58 +209,48 @@ class Pico:
         load_uf2(PICO_IMAGE, self._chip)
         for uart in self._chip.uart:
             quiet(uart)
-        self._usb = USBCDC(self._chip.usb_ctrl)
         self._chip.core.pc = FLASH_START_ADDRESS
+        self._simulator.stopped = False
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
         self.port = os.ttyname(self._slave)
         self._connected = False
-        self._closing = False
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="rp2040", daemon=True)
+        self._usb = USBCDC(self._chip.usb_ctrl)
+        self._usb.on_device_connected = self._on_connected
+        self._usb.on_serial_data = lambda data: os.write(self._master, bytes(data))
 
-    def __enter__(self) -> Self:
-        def connected() -> None:
-            self._connected = True
+    def _on_connected(self) -> None:
+        self._connected = True
 
-        self._usb.on_device_connected = connected
-        self._usb.on_serial_data = self._to_host
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        self._closing = True
-        self._thread.join()
-        os.close(self._master)
-        os.close(self._slave)
-        if self._failure is not None:
-            raise self._failure
-
-    def _to_host(self, data: bytes | bytearray) -> None:
-        os.write(self._master, bytes(data))
-
-    def _run(self) -> None:
-        try:
-            self._simulator.stopped = False
-            while not self._closing:
-                self._simulator._execute_batch()
-                free = self._usb.tx_fifo.size - self._usb.tx_fifo.item_count
-                if self._connected and free and select.select([self._master], [], [], 0)[0]:
-                    for byte in os.read(self._master, free):
-                        self._usb.send_serial_byte(byte)
-        except Exception as problem:  # noqa: BLE001 - it is raised again where the board is closed
-            self._failure = problem
+    def step(self) -> None:
+        """Some milliseconds of work, and bytes from the port as far as there is room for them."""
+        self._simulator._execute_batch()
+        free = self._usb.tx_fifo.size - self._usb.tx_fifo.item_count
+        if self._connected and free and select.select([self._master], [], [], 0)[0]:
+            for byte in os.read(self._master, free):
+                self._usb.send_serial_byte(byte)
 
     def write(self, address: int, data: bytes) -> None:
-        """Puts bytes into the chip's RAM."""
         self._chip.sram[address - SRAM_START : address - SRAM_START + len(data)] = data
 
     def read(self, address: int, n: int) -> bytes:
-        """Bytes of the chip's RAM."""
         return bytes(self._chip.sram[address - SRAM_START : address - SRAM_START + n])
 
-    @property
     def cycles(self) -> int:
-        """Cycles of the core since it was switched on."""
         return int(self._chip.core.cycles)
+
+
+def _serve(pipe: Connection) -> None:
+    """Runs the chip until the other end of the pipe is closed."""
+    try:
+        chip = _Rp2040()
+        pipe.send(chip.port)
+        while True:
+            chip.step()
+            if pipe.poll():
+                name, *arguments = pipe.recv()
+                pipe.send(getattr(chip, name)(*arguments))
+    except EOFError:
+        pass
+    except Exception as problem:  # noqa: BLE001 - it is raised again where the board is used
+        pipe.send(problem)
