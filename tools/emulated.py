@@ -217,7 +217,10 @@ class _Rp2040:
         self._connected = False
         self._usb = USBCDC(self._chip.usb_ctrl)
         self._usb.on_device_connected = self._on_connected
-        self._usb.on_serial_data = lambda data: os.write(self._master, bytes(data))
+        self._usb.on_serial_data = self._on_serial_data
+
+    def _on_serial_data(self, data: bytes | bytearray) -> None:
+        os.write(self._master, bytes(data))
 
     def _on_connected(self) -> None:
         self._connected = True
