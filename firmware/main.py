@@ -45,6 +45,7 @@ def main():
     from motionboard.commands import Commands
     from motionboard.controller import Controller
     from motionboard.link import Link
+    from motionboard.model_store import ModelStore
     from motionboard.parameters import Parameters
     from motionboard.store import Store
 
@@ -59,7 +60,10 @@ def main():
             controller.drives.poll()
 
     parameters = Parameters(controller, link, Store(board.store))
-    Commands(controller, link, parameters)
+    # A store on raw flash has no files; there the models are in the root of the file system.
+    models = ModelStore(controller, link, parameters, board.store if isinstance(board.store, str) else "")
+    Commands(controller, link, parameters, models)
+    models.boot()
     parameters.boot()
     while not controller.leaving:
         try:

@@ -24,7 +24,7 @@ _SINE_SIZES = [messages.payload_size("sine", n) for n in range(MAX_AXES + 1)]
 class Commands:
     """The handlers of one link."""
 
-    def __init__(self, controller, link, parameters):
+    def __init__(self, controller, link, parameters, models):
         self.controller = controller
         self.link = link
         self.parameters = parameters
@@ -32,7 +32,8 @@ class Commands:
         table = [None] * 256
         for code, name, direction, _, _ in messages.MESSAGES:
             if direction == messages.TO_BOARD:
-                table[code] = getattr(self, name, None) or getattr(parameters, name)
+                owner = next(owner for owner in (self, parameters, models) if hasattr(owner, name))
+                table[code] = getattr(owner, name)
         link.handlers = table
 
     # Questions

@@ -41,6 +41,21 @@ class Parameters:
         elif reason == "bad_image" and self._slot.exists():
             faults.raise_fault(FAULT_NUMBERS["parameters_defaulted"], 0, 0, None)
 
+    def refit(self):
+        """The board has another model: what is applied, or else stored, is applied anew.
+
+        Where that belongs to another model its parameters go and the settings stay; the board then refuses to arm
+        where an axis wants a model.
+        """
+        data = self.image.pack() if self.image is not None else self._stored
+        if not data or self._use(data) != "wrong_program" or self.image is None:
+            return
+        was = self.image
+        settings = image.ParameterImage(
+            was.robot, was.cycle_time_us, was.n_axes, was.values, generation=was.generation)
+        self._use(settings.pack())
+        self.dirty = True
+
     def read_property(self):
         if self._find_property():
             self._answer_property()

@@ -12,6 +12,7 @@ from motionboard import clock, motion
 from motionboard.commands import Commands
 from motionboard.controller import Controller
 from motionboard.link import Link
+from motionboard.model_store import ModelStore
 from motionboard.parameters import Parameters
 from motionboard.store import Store
 
@@ -113,7 +114,8 @@ class Bench:
         self.controller.model = model
         self.link = Link(self.board.link)
         self.parameters = Parameters(self.controller, self.link, self.flash)
-        self.commands = Commands(self.controller, self.link, self.parameters)
+        self.models = ModelStore(self.controller, self.link, self.parameters, "/no-such-folder")
+        self.commands = Commands(self.controller, self.link, self.parameters, self.models)
         self.parameters.boot()
         self.host = Host(self.board.link, self.idle, n)
         self.ask = self.host.ask

@@ -36,6 +36,12 @@ REFUSALS = (
     (14, "no_drives", "the drives do not answer"),
     (15, "store_failed", "the image could not be written or read back"),
     (16, "read_only", "this property cannot be written"),
+    (17, "wrong_architecture", "the compiled model is for another processor or MicroPython than this board's"),
+    (18, "truncated", "not all of the model file has arrived"),
+    (19, "corrupted", "the model file on the board is not the one that was sent"),
+    (20, "wrong_hash", "the compiled model is not the one that its file says"),
+    (21, "self_test_failed", "the compiled model does not give the host's torques on this board"),
+    (22, "no_memory", "the board's memory does not suffice"),
 )
 
 # States of the board.
@@ -180,6 +186,10 @@ MESSAGES = (
     )),
     (0x50, "enter_repl", TO_BOARD, 32, ()),
     (0xD0, "enter_repl_answer", TO_HOST, 16, ()),
+    (0x18, "stage_model", TO_BOARD, 32, (("offset", "I", 1, "byte"), ("data", "s", REST, ""))),
+    (0x98, "stage_model_answer", TO_HOST, 16, (("staged", "I", 1, "bytes staged so far"),)),
+    (0x19, "use_model", TO_BOARD, 32, (("size", "I", 1, "byte"), ("crc", "I", 1, "CRC-32 that the model file ends with"))),
+    (0x99, "use_model_answer", TO_HOST, 16, (("program_hash", "I", 1, "of the model in use"),)),
     (_REFUSED, "refused", TO_HOST, 16, (
         ("message", "B", 1, "code of the message refused"), ("reason", "B", 1, "number in REFUSALS"))),
 )

@@ -121,6 +121,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "capture_block": {"block": 7, "first_cycle": 5032, "samples": struct.pack("<4i", 1, -1, TURN, -TURN)},
     "read_fault": {"index": 0},
     "read_fault_answer": {"count": 1, "fault": 2, "axis": 0, "cycle": 4000, "value": 7 * NM, "limit": 6 * NM},
+    "stage_model": {"offset": 0, "data": b"M\x06\x17\x1f"},
+    "stage_model_answer": {"staged": 4},
+    "use_model": {"size": 2524, "crc": 0xCBF43926},
+    "use_model_answer": {"program_hash": 0x12345678},
     "refused": {"message": messages.CODES["move"], "reason": messages.REFUSAL_NUMBERS["stale_start"]},
 }  # fmt: skip
 """Values that mean something, for people who read docs/protocol.md."""

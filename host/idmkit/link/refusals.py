@@ -22,6 +22,12 @@ NEXT_STEPS = {
     "no_drives": "Switch the drives on, and check the bus, its terminators and the node numbers.",
     "store_failed": "Store again; if it fails again, the board's flash is full or worn.",
     "read_only": "Leave it out: the board alone decides it.",
+    "wrong_architecture": "Make the model for this board: `idm flash-model ROBOT PORT` does.",
+    "truncated": "Send the model again: `idm flash-model ROBOT PORT`.",
+    "corrupted": "Send the model again; if it fails again, the board's flash is worn.",
+    "wrong_hash": "Make the model anew: `idm flash-model ROBOT PORT` does.",
+    "self_test_failed": "Report it with the robot file; the model in use before stays in use.",
+    "no_memory": "Use a board with more memory, or a model with fewer parameters.",
 }
 
 
