@@ -7,14 +7,31 @@ import os
 import sys
 import time
 
-# Boards by MicroPython's name of the platform. IDM_BOARD, where there is an environment, goes before.
+# Boards by MicroPython's name of the platform, for an image with everything frozen in. A board that was flashed knows
+# which one it is; IDM_BOARD, where there is an environment, goes before both.
 BOARDS = {"linux": "unix", "darwin": "unix", "mps2": "mps2", "rp2": "rpi_pico"}
+
+# While this file is there the firmware on the file system is half old, half new: the host gets the REPL to go on.
+UPDATE = "idm-update.json"
+
+
+def updating():
+    """True where the host has begun an update and not finished it."""
+    try:
+        os.stat(UPDATE)
+    except OSError:
+        return False
+    return True
 
 
 def pick():
     """The board that this is."""
     name = os.getenv("IDM_BOARD") if hasattr(os, "getenv") else None
-    name = name or BOARDS[sys.platform]
+    if not name:
+        try:
+            from boards.here import NAME as name
+        except ImportError:
+            name = BOARDS[sys.platform]
     return getattr(__import__("boards." + name), name).Board()
 
 
@@ -79,4 +96,5 @@ def main():
     link.serve()
 
 
-main()
+if not updating():
+    main()

@@ -10,6 +10,9 @@ import machine
 import micropython
 
 NAME = "mps2"
+# What runs it: sys.platform (one of these words), and a word of sys.implementation._machine.
+PLATFORM = "mps2"
+MACHINE = "Cortex-M3"
 RING_BLOCKS = 64
 BOOT_WINDOW_MS = 100
 
@@ -81,13 +84,13 @@ class Board:
     NAME = NAME
     RING_BLOCKS = RING_BLOCKS
     BOOT_WINDOW_MS = BOOT_WINDOW_MS
+    store = ""
 
     def __init__(self):
         # From here on nobody but the link reads UART 0, and 0x03 is a byte like others.
         micropython.kbd_intr(-1)
         self.link = _Link()
         self.can = _Can()
-        self.store = ""
         self.granted = True
 
     def sleep(self, milliseconds):

@@ -10,6 +10,9 @@ import machine
 import micropython
 
 NAME = "rpi_pico"
+# What runs it: sys.platform (one of these words), and a word of sys.implementation._machine.
+PLATFORM = "rp2"
+MACHINE = "RP2040"
 RING_BLOCKS = 32
 BOOT_WINDOW_MS = 1000
 
@@ -85,13 +88,13 @@ class Board:
     NAME = NAME
     RING_BLOCKS = RING_BLOCKS
     BOOT_WINDOW_MS = BOOT_WINDOW_MS
+    store = ""
 
     def __init__(self):
         # From here on 0x03 is a byte like others; as the interrupt character it would also clear what has come.
         micropython.kbd_intr(-1)
         self.link = _Link()
         self.can = _Can()
-        self.store = ""
         self.granted = False
         self._poll = select.poll()
         self._poll.register(sys.stdin, select.POLLIN)

@@ -9,6 +9,9 @@ import os
 import select
 
 NAME = "unix"
+# What runs it: sys.platform (one of these words), and a word of sys.implementation._machine.
+PLATFORM = "linux darwin"
+MACHINE = ""
 RING_BLOCKS = 64
 BOOT_WINDOW_MS = 0
 
@@ -54,13 +57,13 @@ class Board:
     NAME = NAME
     RING_BLOCKS = RING_BLOCKS
     BOOT_WINDOW_MS = BOOT_WINDOW_MS
+    store = os.getenv("IDM_STORE") or "."
 
     def __init__(self):
         source = open(0, "rb")
         can = open(int(os.getenv("IDM_CAN_FD")), "r+b")
         self.link = _Port(source, open(1, "wb"))
         self.can = _CanPort(can, can)
-        self.store = os.getenv("IDM_STORE") or "."
         self.granted = os.getenv("IDM_CLOCK") == "sync"
         self._poll = select.poll()
         self._poll.register(source, select.POLLIN)
