@@ -46,6 +46,13 @@ BENCH ?= virtual
 hil: setup ## identify, write back and stop on a bench: make hil BENCH=NAME (docs/benches.md)
 	$(PYTEST) hil_tests --bench $(BENCH) --junitxml=build/hil-$(notdir $(basename $(BENCH))).xml
 
+.PHONY: fuzz fuzz-coverage
+fuzz: setup emulators ## damaged frames by the million into both ends of the link: five minutes, one line of JSON
+	$(BIN)/python tools/fuzz_link.py $(FUZZ_OPTIONS)
+fuzz-coverage: ## bytes that reach new code in the parsers (atheris): FUZZ_OPTIONS=-max_total_time=600
+	tools/setup rig,board,dev,fuzz
+	$(BIN)/python tools/fuzz_coverage.py $(FUZZ_OPTIONS)
+
 .PHONY: lint types
 lint: setup ## style and likely bugs (ruff)
 	$(BIN)/ruff check
