@@ -59,6 +59,9 @@ class Drive:
     additive_torque_delay_cycles: int
     torque_error_delay_cycles: int
     position_error_delay_cycles: int
+    torque_feedback_lag_cycles: float
+    """The measured torque describes the time so long before that of the position beside it: half a cycle where it is
+    the mean over the cycle."""
 
     @property
     def motor_turns_per_unit(self) -> float:
@@ -287,6 +290,7 @@ def _read_drive(table: TomlTable, joint: str) -> Drive:
         ),
         torque_error_delay_cycles=table.integer("torque_error_delay_cycles", minimum=0, maximum=MAX_DELAY_CYCLES),
         position_error_delay_cycles=table.integer("position_error_delay_cycles", minimum=0, maximum=MAX_DELAY_CYCLES),
+        torque_feedback_lag_cycles=table.number("torque_feedback_lag_cycles", default=0.5, minimum=0, maximum=16),
     )
     table.finish()
     return drive

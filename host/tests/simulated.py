@@ -11,7 +11,7 @@ from scipy.signal import lfilter
 
 from idmkit.fitting import fit_record
 from idmkit.records import Channel, Record
-from idmkit.rig.plant import Plant
+from idmkit.rig.axes_plant import AxesPlant
 from idmkit.rig.servo import Servo
 from idmkit.rig.spec import read_rig_spec
 from idmkit.rig.truth import measure
@@ -44,7 +44,7 @@ def identification_run(name: str) -> Motion:
     robot = load_robot(name)
     axis, spec = robot.axes[0], read_rig_spec(robot)
     run, drive = axis.identification, axis.drive
-    plant = Plant(robot, spec)
+    plant = AxesPlant(robot, spec)
     servo = Servo(drive, spec.axes[0], plant.inertia(0))
     plant.position[0] = run.start
     plant.set_brake(0, False)

@@ -154,12 +154,13 @@ def test_what_the_drive_measures_fits_the_plant(name, cycle_time_us, counts):
     record = [bench.cycle(start + round(position * drive.counts_per_unit)) for position in swing]
     q = np.array([sample[1] for sample in record]) / drive.counts_per_unit
     torque = np.array([sample[2] for sample in record]) / 1000 * drive.joint_rated_torque
-    speed = (q[2:] - q[:-2]) / (2 * period)
-    acceleration = (q[2:] - 2 * q[1:-1] + q[:-2]) / period**2
-    gravity = -np.sin(q[1:-1]) if axis.revolute else np.ones_like(speed)
+    # The torque of row k + 1 is the mean over the cycle between rows k and k + 1; so are these.
+    speed = (q[2:-1] - q[1:-2]) / period
+    acceleration = (q[3:] - q[2:-1] - q[1:-2] + q[:-3]) / (2 * period**2)
+    gravity = -(np.sin(q[1:-2]) + np.sin(q[2:-1])) / 2 if axis.revolute else np.ones_like(speed)
     moving = np.abs(speed) > run.velocity_threshold
     columns = np.stack([acceleration, gravity, speed, np.sign(speed)], axis=1)[moving]
-    found = np.linalg.lstsq(columns, torque[1:-1][moving], rcond=None)[0]
+    found = np.linalg.lstsq(columns, torque[2:-1][moving], rcond=None)[0]
     expected = truth.measure(robot, bench.cell.plant)[name]
     del expected["residual"]
     np.testing.assert_allclose(found, list(expected.values()), rtol=2e-3)

@@ -126,10 +126,10 @@ def test_a_drive_finds_the_inertia_of_all_that_moves_with_it():
     assert delta.inertia(0) == pytest.approx(delta.inertia(2), rel=1e-6)
 
 
-def test_machines_meet_no_walls():
-    plant = plant_of(load_robot("two_link"))
-    with pytest.raises(RigError, match="axis 0 is part of a machine"):
-        plant.place_wall(0, 0.3)
+def test_a_tip_that_turns_on_the_spot_meets_no_wall():
+    plant = plant_of(load_robot("scara"))
+    with pytest.raises(RigError, match="axis 3 turns the robot's tip on the spot"):
+        plant.place_wall(3, 0.3)
 
 
 def test_arms_of_a_delta_that_rods_cannot_join(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from idmkit.errors import RigError
 from idmkit.rig import truth
-from idmkit.rig.plant import Plant
+from idmkit.rig.axes_plant import AxesPlant
 from idmkit.rig.spec import SUBSTEP_S, read_rig_spec
 from idmkit.robot import load_robot
 
@@ -17,7 +17,7 @@ def plant_of(name, **changes):
     robot = load_robot(name)
     spec = read_rig_spec(robot)
     spec = replace(spec, axes=tuple(replace(axis, **changes) for axis in spec.axes))
-    return robot, spec, Plant(robot, spec)
+    return robot, spec, AxesPlant(robot, spec)
 
 
 def two_axes():
@@ -55,10 +55,10 @@ def test_measured_truth_of_the_tilted_slide():
 
 def test_axes_in_one_model_do_not_disturb_each_other():
     robot = two_axes()
-    both = truth.measure(robot, Plant(robot, read_rig_spec(robot)))
+    both = truth.measure(robot, AxesPlant(robot, read_rig_spec(robot)))
     for name in ("crank", "slide"):
         alone = load_robot(name)
-        single = truth.measure(alone, Plant(alone, read_rig_spec(alone)))[name]
+        single = truth.measure(alone, AxesPlant(alone, read_rig_spec(alone)))[name]
         for parameter in single.keys() - {"residual"}:
             assert both[name][parameter] == pytest.approx(single[parameter], rel=1e-9)
         assert both[name]["residual"] < 1e-9

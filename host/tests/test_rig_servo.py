@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from idmkit.rig.servo import Servo, gaussian
+from idmkit.rig.servo import Servo, gaussian, torque_lag_s
 from idmkit.rig.spec import SUBSTEP_S, read_rig_spec
 from idmkit.robot import load_robot
 
@@ -85,8 +85,7 @@ def test_a_torque_offset_acts_after_computation_and_current_lag():
     assert axis.torques == pytest.approx(expected, rel=1e-6)
     area = sum(full - torque for torque in axis.torques) * SUBSTEP_S / full
     tail = (full - axis.torques[-1]) / full * SUBSTEP_S * (1 - share) / share
-    # The mean delay of a held torque counts from the middle of its period: 0.76 ms (facts of the loops' settings).
-    assert area + tail + SUBSTEP_S / 2 == pytest.approx(0.00076, abs=1e-5)
+    assert area + tail == pytest.approx(torque_lag_s(LOOPS), rel=1e-6)
 
 
 def test_torque_is_limited_to_the_peak_and_the_limit_shows():
@@ -99,13 +98,24 @@ def test_torque_is_limited_to_the_peak_and_the_limit_shows():
     assert axis.servo.limited
 
 
-def test_measured_torque_is_the_mean_around_the_sample_in_whole_per_mille():
+def test_measured_torque_is_the_mean_over_the_cycle_in_whole_per_mille():
     axis = FreeAxis(torque_noise=0.0)
-    axis.cycle(0, 250)
-    measured = axis.servo.torque_per_mille(1, 0, 1)
-    before, after = axis.torques[-1], axis.servo.step(axis.position)
-    assert before != after
-    assert measured == round(1000 * (before + after) / 2 / DRIVE.joint_rated_torque)
+    for cycle in range(3):
+        axis.cycle(0, 250)
+        last = axis.torques[-SUBSTEPS:]
+        assert len(set(last)) > 1
+        expected = round(1000 * statistics.fmean(last) / DRIVE.joint_rated_torque)
+        assert axis.servo.torque_per_mille(1, 0, cycle) == expected
+    assert axis.servo.torque_per_mille(1, 0, 3) == 0
+
+
+def test_a_torque_offset_waits_in_its_buffer():
+    at_once, late = FreeAxis(speed_loop_hz=1e-6), FreeAxis(speed_loop_hz=1e-6, torque_buffer_cycles=3)
+    for offset in (100, 200, -50, 0, 0, 0, 0):
+        at_once.cycle(0, offset)
+        late.cycle(0, offset)
+    assert late.torques[3 * SUBSTEPS :] == pytest.approx(at_once.torques[: -3 * SUBSTEPS], rel=1e-6)
+    assert not any(late.torques[: 3 * SUBSTEPS])
 
 
 def test_torque_noise_has_the_stated_size():
@@ -167,6 +177,7 @@ def test_off_means_no_torque_at_once():
     for _ in range(100):
         axis.cycle(0)
     axis.servo.switch_off()
+    axis.servo.torque_per_mille(1, 0, 0)
     axis.torques.clear()
     axis.cycle()
     assert axis.torques == [0.0] * SUBSTEPS

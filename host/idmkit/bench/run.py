@@ -69,7 +69,9 @@ def _record(bench: Bench, result: CaptureResult, date: str) -> Record:
         samples[lost] = np.nan
         quantity = wire_channels.CHANNELS[wire_channels.channel_number(name)][1]
         unit = units.unit(quantity, revolute=bench.robot.axes[axis].revolute)
-        found.append(Channel(name, quantity, unit, bench.robot.axes[axis].name, samples))
+        described = bench.robot.axes[axis]
+        lag = described.drive.torque_feedback_lag_cycles if name == "torque_feedback" else 0.0
+        found.append(Channel(name, quantity, unit, described.name, samples, lag * bench.robot.cycle_time_s))
     return Record(
         1 / (bench.robot.cycle_time_s * result.every),
         tuple(found),

@@ -35,18 +35,20 @@ class DeltaBodies:
 @dataclass(frozen=True)
 class MachineBodies:
     """What a machine is made of. `screw`: inertia (kg m^2) of a ball screw's nut and its turns' angle per metre of
-    axis 3 (rad/m), beside axis 4's own turning.
+    axis 3 (rad/m), beside axis 4's own turning. `tool`: in the last link's frame (m), where a payload is carried and
+    walls are met: by default the end of a two-link arm, and where the last joint stands else. A delta's is its
+    platform.
     """
 
     links: tuple[Body, ...] = ()
     delta: DeltaBodies | None = None
     screw: tuple[float, float] = (0.0, 0.0)
+    tool: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 def read_bodies(table: TomlTable, robot: Robot) -> MachineBodies:
     """Reads the link data of a robot that is one machine; raises RobotFileError."""
-    assert robot.machine is not None
-    if robot.machine.kind == "delta":
+    if robot.model_kind == "delta":
         return MachineBodies(delta=_read_delta(table, len(robot.axes)))
     links = tuple(_read_body(entry) for entry in table.tables("bodies"))
     if len(links) != len(robot.axes):
@@ -57,7 +59,9 @@ def read_bodies(table: TomlTable, robot: Robot) -> MachineBodies:
             table.fail("screw_inertia", "couples axes 3 and 4 of a SCARA; this robot has no axis 4")
         lead = table.number("screw_lead", above=0, maximum=1)
         screw = (table.number("screw_inertia", minimum=0), 2 * math.pi / lead)
-    return MachineBodies(links=links, screw=screw)
+    reach = robot.machine.geometry["l2"] if robot.machine is not None and robot.machine.kind == "two_link" else 0.0
+    tool = table.vector("tool", 3) if table.has("tool") else (reach, 0.0, 0.0)
+    return MachineBodies(links=links, screw=screw, tool=tool)
 
 
 def _read_body(table: TomlTable) -> Body:

@@ -8,6 +8,7 @@ from functools import partial
 from idmkit.rig.bus import Bus
 from idmkit.rig.drive import Drive
 from idmkit.rig.machine_plant import build_plant
+from idmkit.rig.pushes import Push
 from idmkit.rig.servo import Servo
 from idmkit.rig.slcan import Frame
 from idmkit.rig.spec import read_rig_spec
@@ -35,6 +36,7 @@ class Cell:
         self._cycle_time_s = robot.cycle_time_s
         self._power_off_cycles = round(POWER_OFF_S / robot.cycle_time_s)
         self._contact_cycles: dict[int, int] = {}
+        self._pushes: list[Push] = []
         self.drives = [
             Drive(
                 axis,
@@ -63,12 +65,14 @@ class Cell:
         plant, servos = self.plant, self._servos
         position, force = plant.position, plant.force
         for _ in range(self._substeps):
-            for index, servo in enumerate(servos):
-                force[index] = servo.step(float(position[index]))
+            force[:] = [servo.step(at) for servo, at in zip(servos, position.tolist(), strict=True)]
             plant.step()
 
     def answer_sync(self) -> list[Frame]:
         """Lets one cycle pass and answers the waiting SYNC."""
+        if self._pushes:
+            self._pushes = [push for push in self._pushes if not push.over(self.cycle)]
+            self.plant.pushes = [push for push in self._pushes if push.active(self.cycle)]
         self._move()
         self.cycle += 1
         if len(self.plant.contacts) > len(self._contact_cycles):
@@ -95,6 +99,10 @@ class Cell:
     def contact_cycle(self, index: int) -> int | None:
         """The value of `cycle` after the cycle in which axis `index` first touched its present wall."""
         return self._contact_cycles.get(index)
+
+    def push(self, push: Push) -> None:
+        """Pushes the robot when it is time; pushes add up."""
+        self._pushes.append(push)
 
     def inject_fault(self, index: int, code: int) -> None:
         """Trips the drive of axis `index` with error `code`; its emergency goes out with the next answers."""

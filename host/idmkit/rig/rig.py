@@ -7,15 +7,18 @@ import select
 import socket
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from idmkit.board.firmware import find_firmware
 from idmkit.errors import RigError
 from idmkit.rig import truth
 from idmkit.rig.cell import Cell
 from idmkit.rig.drive import OPERATION_ENABLED
-from idmkit.rig.process import DYING_S, find_firmware, find_micropython, unix_process
+from idmkit.rig.process import DYING_S, find_micropython, unix_process
+from idmkit.rig.pushes import Push
 from idmkit.rig.qemu import MPS2, qemu_process
 from idmkit.rig.slcan import Decoder, encode_all
 from idmkit.robot import Robot
@@ -171,6 +174,36 @@ class Rig:
         """The value of `cycle` after the cycle in which `axis` first touched its wall; None if it never did."""
         with self._change:
             return self._cell.contact_cycle(axis)
+
+    def push(self, axis: int, effort: float, *, cycles: int, from_cycle: int | None = None) -> None:
+        """Pushes the link of `axis` with `effort` (Nm or N) for `cycles`, from `cycle` == `from_cycle` on (now)."""
+        self._push(Push(self.cycle if from_cycle is None else from_cycle, cycles, axis=axis, effort=effort))
+
+    def push_tool(self, force: Sequence[float], *, cycles: int, from_cycle: int | None = None) -> None:
+        """Pushes a machine's tool with `force` (N, along x y z of the base) like `push`."""
+        x, y, z = force
+        self._push(Push(self.cycle if from_cycle is None else from_cycle, cycles, force=(x, y, z)))
+
+    def _push(self, push: Push) -> None:
+        with self._change:
+            self._cell.push(push)
+
+    def pick_up(self, mass: float, inertia: float = 0.0, axis: int = 0) -> None:
+        """The tool carries `mass` (kg) with `inertia` (kg m2, about its centre and any line) from now on.
+
+        `axis`: which one, where axes are independent. It takes the place of what was carried before.
+        """
+        with self._change:
+            self._cell.plant.pick_up(mass, inertia, axis)
+
+    def drop(self, axis: int = 0) -> None:
+        """Nothing is carried any more."""
+        self.pick_up(0.0, 0.0, axis)
+
+    def resonances(self) -> list[float]:
+        """Where the links swing on their gears with held motors, Hz, at the present position; [] for stiff gears."""
+        with self._change:
+            return [float(hz) for hz in self._cell.plant.resonances()]
 
     def inject_fault(self, axis: int, code: int) -> None:
         """Trips the drive of `axis` with a CiA 402 error `code`."""

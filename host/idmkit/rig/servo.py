@@ -6,9 +6,9 @@ the measured speed, or the mismatch would show as position error. Positions are 
 motor-side Nm. Plain floats and slots: this runs four times a millisecond and axis.
 
 Delays that follow from this: the target that comes with SYNC k is due at the sample of SYNC k + 2 +
-`setpoint_buffer_cycles` (the cubic needs two more set-points); a torque offset acts at once and, held for a cycle,
-is centred half a cycle + 0.76 ms after its SYNC (computation 0.25, current 0.51). At a 1 ms cycle the offset that
-belongs to a target is best sent 2.74 cycles after it.
+`setpoint_buffer_cycles` (the cubic needs two more set-points). A torque offset waits `torque_buffer_cycles`; then,
+held for a cycle, it is centred half a cycle and `torque_lag_s` (0.64 ms) later. `best_torque_delay` is what is left.
+The measured torque is the mean over the cycle before, the measured position that of the instant.
 """
 
 from __future__ import annotations
@@ -41,6 +41,17 @@ def gaussian(seed: int, axis: int, cycle: int) -> float:
     return radius * math.cos(2 * math.pi * (bits & 0xFFFFFFFF) / 4294967296.0)
 
 
+def torque_lag_s(axis: RigAxis) -> float:
+    """Mean delay of a torque behind its offset: the area above the step response of computation and current lag."""
+    return SUBSTEP_S / (1 - math.exp(-SUBSTEP_S / axis.current_lag_s))
+
+
+def best_torque_delay(axis: RigAxis, cycle_time_s: float) -> float:
+    """Cycles after a target at which its torque is best sent: AdditiveTorqueDelay less the fractional lead."""
+    transport = 2 + axis.setpoint_buffer_cycles - axis.torque_buffer_cycles
+    return transport - 0.5 - torque_lag_s(axis) / cycle_time_s
+
+
 class Servo:
     """Loops and sensors of one drive, tuned for `inertia` (joint-side kg m2 or kg)."""
 
@@ -56,6 +67,7 @@ class Servo:
         "_mode",
         "_noise",
         "_offset",
+        "_offsets",
         "_peak",
         "_phase",
         "_phase_step",
@@ -69,7 +81,8 @@ class Servo:
         "_speed_gain",
         "_start",
         "_torque",
-        "_torque_before",
+        "_torque_steps",
+        "_torque_sum",
         "_transmission",
         "_twist",
         "limited",
@@ -92,9 +105,11 @@ class Servo:
         self._ramp = axis.quick_stop_deceleration * abs(drive.counts_per_unit) * SUBSTEP_S**2
         self._phase_step = 1.0
         self._queue = [0.0] * (axis.setpoint_buffer_cycles + 4)
+        self._offsets = [0.0] * axis.torque_buffer_cycles
         self._mode = OFF
         self.limited = False
-        self._offset = self._torque = self._torque_before = 0.0
+        self._offset = self._torque = self._torque_sum = 0.0
+        self._torque_steps = 0
         self._restart_loops(0)
 
     def _restart_loops(self, counts: int) -> None:
@@ -116,8 +131,13 @@ class Servo:
         return math.floor(position * self._counts_per_unit)
 
     def torque_per_mille(self, seed: int, axis: int, cycle: int) -> int:
-        """Measured torque, per mille of the rated one: mean of the torques before and after now, plus noise."""
-        torque = (self._torque_before + self._torque) / 2
+        """Measured torque, per mille of the rated one: the mean since it was asked for before, plus noise.
+
+        A sample of one instant would tell of the loops' work within the cycle, which repeats in every cycle.
+        """
+        torque = self._torque_sum / max(1, self._torque_steps)
+        self._torque_sum = 0.0
+        self._torque_steps = 0
         if self._noise:
             torque += self._noise * gaussian(seed, axis, cycle)
         return max(-32768, min(32767, round(1000 * torque / self._rated)))
@@ -126,6 +146,7 @@ class Servo:
         """Closes the loops and holds the present position."""
         self._restart_loops(self.counts(position))
         self._offset = 0.0
+        self._offsets[:] = [0.0] * len(self._offsets)
         self._mode = FOLLOW
 
     def switch_off(self) -> None:
@@ -143,8 +164,9 @@ class Servo:
         self._phase_step = SUBSTEP_S / seconds
 
     def set_target(self, counts: int, torque_offset_per_mille: int) -> None:
-        """A new set-point from the bus; the torque offset acts at once, the position after buffer and cubic."""
-        self._offset = torque_offset_per_mille * self._rated / 1000
+        """A new set-point from the bus: the offset acts after its buffer, the position after buffer and cubic."""
+        self._offsets.append(torque_offset_per_mille * self._rated / 1000)
+        self._offset = self._offsets.pop(0)
         queue = self._queue
         queue.pop(0)
         queue.append(counts)
@@ -158,7 +180,9 @@ class Servo:
 
     def step(self, position: float) -> float:
         """One period: joint position now (rad or m) -> joint torque for the coming 0.25 ms (Nm or N)."""
-        torque = self._torque_before = self._torque
+        torque = self._torque
+        self._torque_sum += torque
+        self._torque_steps += 1
         if self._mode == OFF:
             return 0.0
         if self._mode == FOLLOW:
