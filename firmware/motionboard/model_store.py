@@ -21,7 +21,8 @@ from motionboard.controller import DISARMED
 from motionboard.fixed import SH
 
 _HEAD = framing.HEADER_BYTES
-_MPY = getattr(sys.implementation, "_mpy", 0) & 0xFFFF
+# How a .mpy for this board begins. What MicroPython would load beyond that, it does not check well.
+_MPY = b"M" + struct.pack("<H", getattr(sys.implementation, "_mpy", 0) & 0xFFFF)
 _NAMES = ("model_a", "model_b")
 _PIECE = 256
 
@@ -55,9 +56,9 @@ class ModelStore:
         link = self.link
         if self._refused(4):
             return
-        offset = codec.get30(link.request, _HEAD)
+        offset = -1 if codec.above30(link.request, _HEAD) else codec.get30(link.request, _HEAD)
         try:
-            if offset == 0 and not codec.above30(link.request, _HEAD):
+            if offset == 0:
                 self._close()
                 self._file = open(self._path(1 - self._slot), "wb")
             if self._file is None or offset != self._staged:
@@ -148,7 +149,8 @@ class ModelStore:
                 contents = model_file.contents_of(file.read(model_file.TRAILER_BYTES), size)
                 if contents is None:
                     return "corrupted"
-                if contents.mpy != _MPY:
+                file.seek(0)
+                if file.read(3) != _MPY:
                     return "wrong_architecture"
                 module = self._import(_NAMES[slot])
                 said = contents.program_hash, contents.n_axes, contents.n_parameters

@@ -7,10 +7,11 @@ ring holds it until blocks are acknowledged, as on the virtual board.
 from __future__ import annotations
 
 import struct
+from binascii import crc32
 from collections.abc import Callable
 from typing import Any
 
-from idmwire import PROTOCOL_MAJOR, PROTOCOL_MINOR, framing, image, messages, properties, scales
+from idmwire import PROTOCOL_MAJOR, PROTOCOL_MINOR, framing, image, messages, model_file, properties, scales
 from idmwire.faults import FAULT_NUMBERS
 from idmwire.schema import SCHEMA_HASH
 
@@ -48,6 +49,7 @@ class FakeBoard:
         self.position = [0] * axes
         self.images = dict.fromkeys(messages.IMAGES, b"")
         self.counts = dict.fromkeys((field[0] for field in messages._BY_NAME["statistics_answer"][4]), 0)
+        self.model = b""
         self.executed: list[str] = []
         """Every command that was carried out, repeats left out."""
         self.capture: dict[str, Any] | None = None
@@ -197,6 +199,25 @@ class FakeBoard:
             raise Refuse("bad_image")
         self.images[target] = data
         return {"generation": self._generation(target), "crc": crc}
+
+    def _stage_model(self, fields: Fields) -> Fields:
+        if self.state != "disarmed":
+            raise Refuse("needs_disarmed")
+        self.model = b"" if fields["offset"] == 0 else self.model
+        if fields["offset"] != len(self.model):
+            raise Refuse("out_of_range")
+        self.model += fields["data"]
+        return {"staged": len(self.model)}
+
+    def _use_model(self, fields: Fields) -> Fields:
+        """Believes what the file says: it has no processor to test it on."""
+        if fields["size"] > len(self.model):
+            raise Refuse("truncated")
+        contents = model_file.contents_of(self.model[-model_file.TRAILER_BYTES :], len(self.model))
+        if contents is None or fields["crc"] != crc32(self.model[:-4]):
+            raise Refuse("corrupted")
+        self.program_hash = contents.program_hash
+        return {"program_hash": self.program_hash}
 
     # States and motion
 

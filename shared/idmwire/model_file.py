@@ -4,17 +4,17 @@
     0        bytes     the compiled module: a .mpy for the board's processor
     ...      i32       parameter sets: n_parameters mantissas each
     ...      i32       test rows: a state (4 n_axes), its torques (n_axes), the number of values limited
-    end-26   u32       magic 0x4D4D4449 ("IDMM")
-    end-22   u16       layout, 1
-    end-20   u16       .mpy version and architecture that the module is made for (sys.implementation._mpy)
+    end-24   u32       magic 0x4D4D4449 ("IDMM")
+    end-20   u16       layout, 1
     end-18   u32       bytes of the module
     end-14   u32       program hash
     end-10   u8, u8    axes, parameter sets
     end-8    u16, u16  parameters, test rows
     end-4    u32       CRC-32 of all bytes before it
 
-The module stands first, so MicroPython imports the file as it is: it reads no further than the module. Row k is
-computed with parameter set k modulo their number. A board that keeps the file appends a seal of its own:
+The module stands first, so MicroPython imports the file as it is: it reads no further than the module. Its second and
+third byte say for which .mpy version and processor it is (sys.implementation._mpy). Row k is computed with parameter
+set k modulo their number. A board that keeps the file appends a seal of its own:
 
     0        u32       magic 0x534D4449 ("IDMS")
     4        u32       generation, counted up with every model that the board takes
@@ -26,7 +26,7 @@ from binascii import crc32
 
 MAGIC = 0x4D4D4449
 LAYOUT = 1
-TRAILER = "<IHHIIBBHHI"
+TRAILER = "<IHIIBBHHI"
 TRAILER_BYTES = struct.calcsize(TRAILER)
 SEAL_MAGIC = 0x534D4449
 SEAL_BYTES = 12
@@ -36,9 +36,8 @@ class Contents:
     """What a model file says about itself."""
 
     def __init__(
-        self, mpy: int, module_bytes: int, program_hash: int, n_axes: int, n_sets: int, n_parameters: int, n_rows: int
+        self, module_bytes: int, program_hash: int, n_axes: int, n_sets: int, n_parameters: int, n_rows: int
     ) -> None:
-        self.mpy = mpy
         self.module_bytes = module_bytes
         self.program_hash = program_hash
         self.n_axes = n_axes
@@ -57,8 +56,7 @@ def pack(contents: Contents, module: bytes, numbers: bytes) -> bytes:
     """The file; `numbers` are the parameter sets, then the rows, as int32. ValueError where sizes do not fit."""
     c = contents
     body = module + numbers + struct.pack(
-        TRAILER[:-1], MAGIC, LAYOUT, c.mpy, c.module_bytes, c.program_hash, c.n_axes, c.n_sets, c.n_parameters,
-        c.n_rows)
+        TRAILER[:-1], MAGIC, LAYOUT, c.module_bytes, c.program_hash, c.n_axes, c.n_sets, c.n_parameters, c.n_rows)
     if len(module) != c.module_bytes or len(body) + 4 != c.size:
         raise ValueError("%d bytes for a model file of %d" % (len(body) + 4, c.size))
     return body + struct.pack("<I", crc32(body) & 0xFFFFFFFF)
@@ -69,7 +67,7 @@ def contents_of(trailer: bytes, size: int) -> "Contents | None":
     if len(trailer) != TRAILER_BYTES:
         return None
     fields = struct.unpack(TRAILER, trailer)
-    contents = Contents(*fields[2:9])
+    contents = Contents(*fields[2:8])
     return contents if fields[0] == MAGIC and fields[1] == LAYOUT and contents.size == size else None
 
 

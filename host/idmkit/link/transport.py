@@ -10,6 +10,7 @@ import os
 from typing import Protocol
 
 import serial
+from serial.tools import list_ports
 
 from idmkit.errors import LinkError
 
@@ -57,6 +58,17 @@ def open_port(url: str, *, dtr: bool = True) -> Port:
     except (OSError, ValueError, NotImplementedError) as error:
         raise LinkError(_why_not(url, error)) from error
     return port
+
+
+def only_port() -> str:
+    """The one USB serial port of this machine; LinkError where there is none, or a choice."""
+    found = [port for port in list_ports.comports() if port.vid is not None]
+    if len(found) == 1:
+        return found[0].device
+    if not found:
+        raise LinkError("There is no USB serial port. Plug the board in, or give its port.")
+    listed = ", ".join(f"{port.device} ({port.description})" for port in found)
+    raise LinkError(f"There are {len(found)} USB serial ports: {listed}. Give the board's port.")
 
 
 def _why_not(url: str, error: Exception) -> str:
