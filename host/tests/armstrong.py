@@ -1,5 +1,9 @@
 """Armstrong, Khatib and Burdick, ICRA 1986: the PUMA 560's published constants, and their formulas over link data."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
 import numpy as np
 
 from idmkit.dynamics.chain import Inertial
@@ -92,3 +96,50 @@ def with_motors(values: dict[str, float]) -> dict[str, float]:
     """Constants as the model has them: Im1 and Im2 are part of I1 and I2."""
     own = {f"Im{k}": MOTORS[k - 1] for k in range(3, 7)}
     return values | {"I1": values["I1"] + MOTORS[0], "I2": values["I2"] + MOTORS[1]} | own
+
+
+def mass_matrix(q: Any, I: Sequence[Any], Im: Sequence[Any]) -> Any:  # noqa: E741
+    """The paper's A(q), SX [6, 6], for I[1..23] and Im[3..6] (index 0 unused)."""
+    S2, C2, S3, C3 = ca.sin(q[1]), ca.cos(q[1]), ca.sin(q[2]), ca.cos(q[2])
+    S4, C4, S5, C5 = ca.sin(q[3]), ca.cos(q[3]), ca.sin(q[4]), ca.cos(q[4])
+    S23, C23 = ca.sin(q[1] + q[2]), ca.cos(q[1] + q[2])
+    SS23, CC23, SC23 = S23 * S23, C23 * C23, S23 * C23
+    SS4, CC4, SC4, SS5, CC5, SC5 = S4 * S4, C4 * C4, S4 * C4, S5 * S5, C5 * C5, S5 * C5
+    twist = I[18] * (S23 * C4 * S5 - C23 * C5) + I[19] * S23 * SC4
+    twist += I[20] * S4 * (S23 * C4 * CC5 + C23 * SC5) + I[22] * S23 * S4 * S5
+    elbow = I[5] * S3 + I[12] * C3 + I[16] * (S3 * C5 + C3 * C4 * S5)
+    wrist = I[20] * SS4 * SS5 + I[21] * SS4 + 2 * (I[15] * C5 + I[22] * C4 * S5)
+    a11 = I[1] + I[3] * C2 * C2 + I[7] * SS23 + I[10] * SC23 + I[11] * S2 * C2
+    a11 += I[20] * (SS5 * (SS23 * (1 + CC4) - 1) - 2 * SC23 * C4 * SC5) + I[21] * SS23 * CC4
+    a11 += 2 * (
+        I[5] * C2 * S23
+        + I[12] * C2 * C23
+        + I[15] * (SS23 * C5 + SC23 * C4 * S5)
+        + I[16] * C2 * (S23 * C5 + C23 * C4 * S5)
+        + I[18] * S4 * S5
+        + I[22] * (SC23 * C5 + CC23 * C4 * S5)
+    )
+    a13 = I[8] * C23 + I[13] * S23 - I[15] * C23 * S4 * S5 + twist
+    a12 = a13 + I[4] * S2 + I[9] * C2 + I[16] * S2 * S4 * S5
+    a14 = I[14] * C23 + I[15] * S23 * C4 * S5 + I[16] * C2 * C4 * S5 + I[18] * C23 * S4 * S5
+    a14 += -I[20] * (S23 * C4 * SC5 + C23 * SS5) + I[22] * C23 * C4 * S5
+    a15 = I[15] * S23 * S4 * C5 + I[16] * C2 * S4 * C5 + I[17] * S23 * S4
+    a15 += I[18] * (S23 * S5 - C23 * C4 * C5) + I[22] * C23 * S4 * C5
+    a16 = I[23] * (C23 * C5 - S23 * C4 * S5)
+    a33 = I[6] + wrist
+    a23 = a33 + elbow
+    a22 = I[2] + a33 + 2 * elbow
+    a34 = -I[15] * S4 * S5 + I[20] * S4 * SC5
+    a24 = a34 - I[16] * S3 * S4 * S5
+    a35 = I[15] * C4 * C5 + I[17] * C4 + I[22] * S5
+    a25 = a35 + I[16] * (C3 * S5 + S3 * C4 * C5)
+    a26 = a36 = I[23] * S4 * S5
+    rows = (
+        (a11, a12, a13, a14, a15, a16),
+        (a12, a22, a23, a24, a25, a26),
+        (a13, a23, a33 + Im[3], a34, a35, a36),
+        (a14, a24, a34, Im[4] + I[14] - I[20] * SS5, 0, I[23] * C5),
+        (a15, a25, a35, 0, Im[5] + I[17], 0),
+        (a16, a26, a36, I[23] * C5, 0, Im[6] + I[23]),
+    )
+    return ca.vertcat(*[ca.horzcat(*row) for row in rows])

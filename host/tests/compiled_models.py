@@ -1,5 +1,6 @@
 """Models that the tests of the fixed-point compiler share: ready robots, all single axes, arms of two and six axes."""
 
+from dataclasses import replace
 from functools import cache
 
 import armstrong
@@ -10,7 +11,7 @@ from idmkit.dynamics.axes import axes_graph
 from idmkit.dynamics.base_parameters import base_graph, base_parameters
 from idmkit.dynamics.chain import INERTIAL_NAMES, Chain, Inertial
 from idmkit.dynamics.graph import Graph, Parameter
-from idmkit.dynamics.puma import PumaGeometry
+from idmkit.dynamics.puma import PumaGeometry, gravity_torques
 from idmkit.dynamics.serial import preferred_order, serial_graph
 from idmkit.dynamics.urdf import read_urdf
 from idmkit.fixedpoint import Limits, Program, compile_program, robot_limits
@@ -21,7 +22,7 @@ from idmkit.robot_graph import robot_graph
 SINGLE = ("crank", "slide")
 SIX_AXES = ("tx40", "puma_base")
 MACHINES = ("two_link", "scara", "delta", "puma", *SIX_AXES)
-MODELS = (*SINGLE, "axes", "arm", *MACHINES)
+MODELS = (*SINGLE, "axes", "arm", *MACHINES, "written_out")
 
 
 def arm() -> tuple[Graph, Limits]:
@@ -95,10 +96,21 @@ def puma_base() -> tuple[Graph, Limits]:
     return serial(PumaGeometry().chain(), tuple(armstrong.bodies()), (*motion, (1.0,) * 6), peaks)
 
 
+def written_out() -> tuple[Graph, Limits]:
+    """The PUMA by the paper's mass matrix over its joints: more values than a function may have locals."""
+    graph, limits = graph_and_limits("puma")
+    theta = ca.vertsplit(graph.theta)
+    A = armstrong.mass_matrix(graph.q, [0, *theta[:23]], [0] * 3 + theta[23:27])
+    momentum = A @ graph.qd
+    inertial = A @ graph.qdd + ca.jtimes(momentum, graph.q, graph.qd)
+    inertial -= ca.gradient(ca.dot(graph.qd, momentum), graph.q) / 2
+    return replace(graph, tau=inertial + gravity_torques(graph.q, *theta[27:32])), limits
+
+
 @cache
 def graph_and_limits(name: str) -> tuple[Graph, Limits]:
     """A model and the box it is compiled for."""
-    made = {"arm": arm, "axes": all_axes, "tx40": tx40, "puma_base": puma_base}
+    made = {"arm": arm, "axes": all_axes, "tx40": tx40, "puma_base": puma_base, "written_out": written_out}
     if name in made:
         return made[name]()
     robot = load_robot(name)

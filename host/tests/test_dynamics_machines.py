@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from armstrong import MOTORS, PUBLISHED, bodies, constants, with_motors
+from armstrong import MOTORS, PUBLISHED, bodies, constants, mass_matrix, with_motors
 from numpy.testing import assert_allclose
 
 from idmkit.dynamics.base_parameters import base_parameters
@@ -198,6 +198,22 @@ def test_puma_vectors():
     assert_allclose(gravity, [0, -24.245799373, -6.462992149, -0.005541677, -0.004268783, 0], atol=PRINTED)
     expected = [-0.298705321, -0.245205629, -0.040369502, 0.000596803, -0.000562848, -0.000000412]
     assert_allclose(velocity, expected, atol=PRINTED)
+
+
+def test_puma_has_armstrongs_mass_matrix():
+    """For constants that no link data give, one by one: A(q) as printed, and Lagrange's equations by CasADi."""
+    q, qd, qdd = (ca.SX.sym(name, 6) for name in ("q", "qd", "qdd"))
+    constant = ca.SX.sym("I", 27)
+    A = mass_matrix(q, [0, *ca.vertsplit(constant[:23])], [0] * 3 + ca.vertsplit(constant[23:27]))
+    momentum = A @ qd
+    tau = A @ qdd + ca.jtimes(momentum, q, qd) - ca.gradient(ca.dot(qd, momentum), q) / 2
+    printed = ca.Function("printed", [q, qd, qdd, constant], [tau])
+    names = [*(f"I{k}" for k in range(1, 24)), *(f"Im{k}" for k in range(3, 7))]
+    rng = np.random.default_rng(2)
+    for state in zip(*states(6, 20), strict=True):
+        values = rng.uniform(-1, 1, 27)
+        expected = np.array(printed(*state, values)).ravel()
+        assert_allclose(torque(PUMA, *state, dict(zip(names, values, strict=False))), expected, rtol=EXACT, atol=EXACT)
 
 
 def test_published_constants_follow_from_the_link_data():

@@ -137,7 +137,7 @@ def test_a_local_is_used_again_when_its_value_is_dead():
 
 def test_more_values_than_locals_go_to_a_scratch_array():
     """MicroPython refuses a function of some 200 locals; the two tests above run this one."""
-    source = emit_viper(model("puma")[0])
+    source = emit_viper(model("written_out")[0])
     assert int(re.search(r"(\d+) locals", source)[1]) == MOST
     assert re.search(r"_SCRATCH = array\(\"i\", \[0\] \* \d+\)", source)
     assert "_SCRATCH" not in emit_viper(model("two_link")[0])

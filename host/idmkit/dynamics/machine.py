@@ -80,12 +80,6 @@ def machine_graph(
     )
 
 
-def velocity_torques(A: Any, q: Any, qd: Any) -> Any:
-    """Coriolis and centrifugal torques [n] of a mass matrix A(q): dA/dt qd - d(qd' A qd)/dq / 2 (Lagrange)."""
-    momentum = A @ qd
-    return ca.jtimes(momentum, q, qd) - ca.jtimes(momentum, q, qd, True) / 2
-
-
 def named(axes: Sequence[str], joints: Sequence[str], machine: str) -> list[tuple[str, str]]:
     """Names and kinds of a machine's axes; raises ModelError where there are not as many names as joints."""
     if len(axes) != len(joints):

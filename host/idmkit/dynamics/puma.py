@@ -10,14 +10,14 @@ A payload needs the geometry. In model 1 it is a rigid body on link 6 with the t
 first moment and inertia about the origin of frame 6, the wrist's centre. In model 2 it has a mass, and the first
 moment times gravity along the tool (softMC's PayloadMassRMassG).
 
-Only the mass matrix and gravity stand here; Coriolis and centrifugal torques follow from the mass matrix by
-Lagrange's equations and are Armstrong's to the last digit.
+The torques of model 1 follow from the kinetic energy (energy.py). Written over velocities in the links' frames it has
+a term for each constant, and Armstrong's mass matrix and Coriolis terms to the last digit, in a third of the products.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,9 @@ import casadi as ca
 
 from idmkit.dynamics.chain import INERTIAL_NAMES, Chain, gravity_vector
 from idmkit.dynamics.dh import Row, chain_from_dh
+from idmkit.dynamics.energy import Energy, Velocity, turn
 from idmkit.dynamics.graph import Graph
-from idmkit.dynamics.machine import STANDARD_GRAVITY, State, machine_graph, named, velocity_torques
+from idmkit.dynamics.machine import STANDARD_GRAVITY, State, machine_graph, named
 from idmkit.dynamics.rigid_body import inverse_dynamics
 from idmkit.errors import ModelError
 
@@ -69,51 +70,84 @@ class PumaGeometry:
         return chain_from_dh("PUMA", rows, "modified", gravity_vector((0, 0, -1), gravity), names=names)
 
 
-def mass_matrix(q: Any, I: Sequence[Any], Im: Sequence[Any]) -> Any:  # noqa: E741
-    """A(q), SX [6, 6], for I[1..23] and Im[3..6] (index 0 unused)."""
-    S2, C2, S3, C3 = ca.sin(q[1]), ca.cos(q[1]), ca.sin(q[2]), ca.cos(q[2])
-    S4, C4, S5, C5 = ca.sin(q[3]), ca.cos(q[3]), ca.sin(q[4]), ca.cos(q[4])
-    S23, C23 = ca.sin(q[1] + q[2]), ca.cos(q[1] + q[2])
-    SS23, CC23, SC23 = S23 * S23, C23 * C23, S23 * C23
-    SS4, CC4, SC4, SS5, CC5, SC5 = S4 * S4, C4 * C4, S4 * C4, S5 * S5, C5 * C5, S5 * C5
-    twist = I[18] * (S23 * C4 * S5 - C23 * C5) + I[19] * S23 * SC4
-    twist += I[20] * S4 * (S23 * C4 * CC5 + C23 * SC5) + I[22] * S23 * S4 * S5
-    elbow = I[5] * S3 + I[12] * C3 + I[16] * (S3 * C5 + C3 * C4 * S5)
-    wrist = I[20] * SS4 * SS5 + I[21] * SS4 + 2 * (I[15] * C5 + I[22] * C4 * S5)
-    a11 = I[1] + I[3] * C2 * C2 + I[7] * SS23 + I[10] * SC23 + I[11] * S2 * C2
-    a11 += I[20] * (SS5 * (SS23 * (1 + CC4) - 1) - 2 * SC23 * C4 * SC5) + I[21] * SS23 * CC4
-    a11 += 2 * (
-        I[5] * C2 * S23
-        + I[12] * C2 * C23
-        + I[15] * (SS23 * C5 + SC23 * C4 * S5)
-        + I[16] * C2 * (S23 * C5 + C23 * C4 * S5)
-        + I[18] * S4 * S5
-        + I[22] * (SC23 * C5 + CC23 * C4 * S5)
-    )
-    a13 = I[8] * C23 + I[13] * S23 - I[15] * C23 * S4 * S5 + twist
-    a12 = a13 + I[4] * S2 + I[9] * C2 + I[16] * S2 * S4 * S5
-    a14 = I[14] * C23 + I[15] * S23 * C4 * S5 + I[16] * C2 * C4 * S5 + I[18] * C23 * S4 * S5
-    a14 += -I[20] * (S23 * C4 * SC5 + C23 * SS5) + I[22] * C23 * C4 * S5
-    a15 = I[15] * S23 * S4 * C5 + I[16] * C2 * S4 * C5 + I[17] * S23 * S4
-    a15 += I[18] * (S23 * S5 - C23 * C4 * C5) + I[22] * C23 * S4 * C5
-    a16 = I[23] * (C23 * C5 - S23 * C4 * S5)
-    a33 = I[6] + wrist
-    a23 = a33 + elbow
-    a22 = I[2] + a33 + 2 * elbow
-    a34 = -I[15] * S4 * S5 + I[20] * S4 * SC5
-    a24 = a34 - I[16] * S3 * S4 * S5
-    a35 = I[15] * C4 * C5 + I[17] * C4 + I[22] * S5
-    a25 = a35 + I[16] * (C3 * S5 + S3 * C4 * C5)
-    a26 = a36 = I[23] * S4 * S5
-    rows = (
-        (a11, a12, a13, a14, a15, a16),
-        (a12, a22, a23, a24, a25, a26),
-        (a13, a23, a33 + Im[3], a34, a35, a36),
-        (a14, a24, a34, Im[4] + I[14] - I[20] * SS5, 0, I[23] * C5),
-        (a15, a25, a35, 0, Im[5] + I[17], 0),
-        (a16, a26, a36, I[23] * C5, 0, Im[6] + I[23]),
-    )
-    return ca.vertcat(*[ca.horzcat(*row) for row in rows])
+def inertial_torques(state: State, I: Mapping[str, Any]) -> Any:  # noqa: E741
+    """What the masses ask of the joints [6], Nm, for Armstrong's I1..I23, Im3..Im6 and the payload's moments.
+
+    w, v, r, u, n, m are the joints' velocities, s that of joints 2 and 3 together. Seen in link 2, w is (C, S); in
+    link 3 it is (Y, X), and v is (D, A). The wrist turns with (P, s) to (P, Q) in link 4; with R along the forearm
+    and V about joint 5 that makes (W, U) in link 5. (Tx, Tz, L) is how the tool's direction moves, seen in link 3.
+    """
+    q = state.q
+    e = Energy()
+    w, v, r, u, n, m = joints = [Velocity(state.qd[k], state.qdd[k]) for k in range(6)]
+    s = e.sum(v, r)
+    shoulder, upper, elbow = turn(q[1], v), turn(q[1] + q[2], s), turn(q[2], r)
+    forearm, wrist, flange = turn(q[3], u), turn(q[4], n), turn(q[5], m)
+    C, S = e.turn(shoulder, w)
+    Y, X = e.turn(upper, w)
+    D, A = e.turn(elbow, v)
+    F, _ = e.turn(forearm, X)
+    _, G = e.turn(forearm, s)
+    P, Q = e.turn(forearm, X, s)
+    R, V = e.sum(Y, u), e.sum(Q, n)
+    W, U = e.turn(wrist, R, P)
+    K, L = e.turn(wrist, V)
+    Tz, Tx = e.turn(forearm, K, U)
+    terms = (
+        (I["I1"], w, w), (I["I2"], v, v), (I["I3"], C, C), (I["I11"] / 2, C, S), (I["I4"], S, v), (I["I9"], C, v),
+        (I["I6"], s, s), (I["I7"], X, X), (I["I10"] / 2, X, Y), (I["I8"], Y, s), (I["I13"], X, s),
+        (I["I5"], C, X), (I["I5"], A, s), (I["I12"], C, Y), (I["I12"], D, s), (I["Im3"], r, r),
+        (I["Im4"] + I["I14"], u, u), (I["I14"], Y, u), (I["Im5"] + I["I17"], n, n), (I["I17"], Q, n),
+        (I["I20"] + I["I21"], P, P), (I["I19"] + I["I20"] + I["I21"], F, G), (-I["I20"], U, U),
+        (I["Im6"] + I["I23"], m, m), (I["I23"], W, m),
+        (I["I15"], X, Tx), (I["I15"], s, Tz), (I["I16"], C, Tx), (I["I16"], A, Tz), (I["I16"], D, L),
+        (I["I22"], Y, Tx), (I["I22"], s, L), (I["I18"], X, L), (-I["I18"], Y, Tz),
+    )  # fmt: skip
+    for term in terms:
+        e.add(*term)
+    # How link 6 turns about its own axes, against x, with y and z.
+    x, y = e.turn(flange, U, V)
+    z = e.sum(W, m)
+    load = state.payload
+    for term in (
+        (load["payload_Iyy"] - load["payload_Ixx"], y, y),
+        (-load["payload_Ixy"], x, y), (-load["payload_Ixz"], x, z), (load["payload_Iyz"], y, z),
+    ):  # fmt: skip
+        e.add(*term)
+    return ca.vertcat(*e.forces(joints))
+
+
+def with_payload(I: dict[str, Any], load: Mapping[str, Any], lengths: PumaGeometry, gravity: float) -> dict[str, Any]:  # noqa: E741
+    """The constants with what of a payload is like link 6: mass, first moment along the tool, Ixx about both, Izz."""
+    a2, a3, d4, D = lengths.a2, lengths.a3, lengths.d4, lengths.d2 + lengths.d3
+    mass, mz, xx, zz = (load[f"payload_{name}"] for name in ("m", "mz", "Ixx", "Izz"))
+    more = {
+        "I1": (a3**2 + D**2) * mass + zz,
+        "I2": a2**2 * mass,
+        "I3": a2**2 * mass,
+        "I4": a2 * D * mass,
+        "I5": a2 * d4 * mass,
+        "I6": (a3**2 + d4**2) * mass + xx,
+        "I7": (d4**2 - a3**2) * mass + xx - zz,
+        "I8": -D * d4 * mass,
+        "I10": 2 * a3 * d4 * mass,
+        "I12": a2 * a3 * mass,
+        "I13": a3 * D * mass,
+        "I14": zz,
+        "I15": d4 * mz,
+        "I16": a2 * mz,
+        "I17": xx,
+        "I18": D * mz,
+        "I19": xx - zz,
+        "I20": zz - xx,
+        "I22": a3 * mz,
+        "I23": zz,
+        "g1": -gravity * a2 * mass,
+        "g2": -gravity * d4 * mass,
+        "g4": -gravity * a3 * mass,
+        "g5": -gravity * mz,
+    }
+    return {name: value + more.get(name, 0) for name, value in I.items()}
 
 
 def gravity_torques(q: Any, g1: Any, g2: Any, g3: Any, g4: Any, g5: Any) -> Any:
@@ -127,14 +161,15 @@ def gravity_torques(q: Any, g1: Any, g2: Any, g3: Any, g4: Any, g5: Any) -> Any:
 def puma_1(geometry: PumaGeometry, gravity: float) -> Callable[..., Any]:
     """The equation of the full model: torques [6], Nm."""
     chain = geometry.chain(gravity)
+    names = [name for name, _ in INERTIAS + MOTORS + GRAVITY]
 
     def equation(state: State, *theta: Any) -> Any:
-        count = len(INERTIAS)
-        I, motors, weights = [0, *theta[:count]], theta[count : count + 4], theta[count + 4 :]  # noqa: E741
-        A = mass_matrix(state.q, I, [0, 0, 0, *motors])
-        body = ca.vertcat(*[0] * 50, *[state.payload[name] for name, _ in BODY])
-        carried = inverse_dynamics(chain, state.q, state.qd, state.qdd, body)
-        return A @ state.qdd + velocity_torques(A, state.q, state.qd) + gravity_torques(state.q, *weights) + carried
+        load = state.payload
+        I = with_payload(dict(zip(names, theta, strict=True)), load, geometry, gravity)  # noqa: E741
+        across = ca.vertcat(*[0] * 51, load["payload_mx"], load["payload_my"], *[0] * 7)
+        lopsided = inverse_dynamics(chain, state.q, state.qd, state.qdd, across)
+        weights = [I[name] for name, _ in GRAVITY]
+        return inertial_torques(state, I) + gravity_torques(state.q, *weights) + lopsided
 
     return equation
 
