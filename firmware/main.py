@@ -3,6 +3,7 @@
 What goes wrong ends it: a process writes the traceback to standard error, a board to its REPL.
 """
 
+import gc
 import os
 import sys
 import time
@@ -59,6 +60,8 @@ def main():
     if wants_repl(board):
         return
 
+    # Modules that come from files leave garbage among what stays: collected often, large pieces stay together.
+    gc.threshold(8192)
     from motionboard.commands import Commands
     from motionboard.controller import Controller
     from motionboard.link import Link
@@ -66,6 +69,8 @@ def main():
     from motionboard.parameters import Parameters
     from motionboard.store import Store
 
+    gc.threshold(-1)
+    gc.collect()
     controller = Controller(board)
     link = Link(board.link)
 

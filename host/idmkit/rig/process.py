@@ -41,17 +41,6 @@ def find_micropython() -> Path:
     )
 
 
-def find_firmware() -> tuple[Path, list[Path]]:
-    """The firmware's main.py and the folders that it imports from: of this checkout, or as installed."""
-    checkout = Path(__file__).resolve().parents[3]
-    if (checkout / "firmware" / "main.py").exists():
-        return checkout / "firmware" / "main.py", [checkout / "firmware", checkout / "shared"]
-    installed = Path(sys.prefix) / "share" / "idmkit" / "firmware"
-    if (installed / "main.py").exists():
-        return installed / "main.py", [installed]
-    raise RigError(f"no firmware in {checkout / 'firmware'} nor in {installed}; install idmkit again or use a checkout")
-
-
 Command = Callable[[int], list[str]]
 
 
