@@ -85,8 +85,8 @@ class ModelStore:
             return
         size, crc = struct.unpack_from("<II", link.request, _HEAD)
         staged = self._staged
+        self._close()
         try:
-            self._close()
             reason = "truncated" if staged < size or not size else self._take(1 - self._slot, size, crc)
         except OSError:
             reason = "store_failed"
@@ -117,7 +117,7 @@ class ModelStore:
                 file.seek(size)
                 file.write(model_file.seal(generation, crc))
         except OSError:
-            # What is not written is not read back.
+            # The seal is not there, then.
             pass
         if self._sealed(slot) != (generation, size):
             self.controller.model = before
@@ -186,8 +186,12 @@ class ModelStore:
     def _close(self):
         self._staged = 0
         file, self._file = self._file, None
-        if file is not None:
-            file.close()
+        try:
+            if file is not None:
+                file.close()
+        except OSError:
+            # What is not written is not read back.
+            pass
 
     def _refused(self, smallest):
         if self.controller.state != DISARMED:

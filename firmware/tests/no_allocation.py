@@ -173,7 +173,8 @@ def questions(board):
     yield from board.refused("needs_disarmed", "arm")
     for name, fields in (
         ("stage", {"offset": 0, "data": b"1" * 480}), ("read_image", {"image": 1, "offset": 0, "length": 480}),
-        ("apply", {"crc": 2**32 - 1}), ("store", {"crc": 2**31}), ("enter_repl", {})):
+        ("apply", {"crc": 2**32 - 1}), ("store", {"crc": 2**31}), ("enter_repl", {}),
+        ("stage_model", {"offset": 0, "data": b"M" * 480}), ("use_model", {"size": 2**32 - 1, "crc": 2**31})):
         yield from board.refused("needs_disarmed", name, **fields)
     start = yield from board.start()
     fields = motion_fields(start, [1000] * 2, 100, unit=UNIT)

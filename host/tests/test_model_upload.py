@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import subprocess
 import time
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,7 @@ import pytest
 from fake_board import FakeBoard
 from firmware_bench import Session, model_image, refused, session
 from pty_board import PtyBoard
-from test_firmware_on_micropython import WORDS, micropython
+from test_firmware_on_micropython import ROOT, WORDS, micropython
 
 from idmkit.board.model_file import ROWS, architecture, compile_module, make_model_file, self_test
 from idmkit.errors import LinkError, ModelError
@@ -359,3 +360,21 @@ def test_the_command_line(tmp_path: Path) -> None:
             assert board.hello.program_hash == program("crank").hash
     missing = cli.idm("flash-model", "crank", str(tmp_path / "none"))
     cli.assert_a_clear_sentence(missing, "There is no port")
+
+
+@words_of_both
+def test_a_cut_in_any_operation_of_the_medium_leaves_the_old_or_the_new_model(words: int, tmp_path: Path) -> None:
+    for name in ("crank", "slide"):
+        (tmp_path / name).write_bytes(made(name, words))
+    result = subprocess.run(
+        [micropython(words), "-X", "heapsize=4M", "firmware/tests/run.py", "model_cuts"],
+        cwd=ROOT,
+        env={
+            "MICROPYPATH": "firmware:shared:firmware/tests",
+            "MODEL_FILES": f"{tmp_path / 'crank'}:{tmp_path / 'slide'}",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{result.stdout}{result.stderr}"

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from idmkit.bench.bench import Bench
+from idmkit.board.model_file import make_model_file
 from idmkit.board.settings import CompiledModel, parameter_image
 from idmkit.errors import IdmError, ModelError
+from idmkit.fixedpoint import Program
+from idmkit.link.client import Board
 from idmkit.link.images import Written, apply_image, read_image, stage_image, write_image
+from idmkit.link.models import upload_model
 from idmwire.image import ImageError, image_crc, unpack
+
+
+def flash_model(board: Board, program: Program, progress: Callable[[int, int], None] | None = None) -> int:
+    """Compiles a program for the board's processor and uploads it; returns the bytes that went over.
+
+    `progress` hears how many bytes of how many have gone. Raises ModelError where there is no code for this board,
+    Refusal where the board does not take it.
+    """
+    data = make_model_file(program, board.hello.mpy_version)
+    upload_model(board, data, None if progress is None else lambda sent: progress(sent, len(data)))
+    return len(data)
 
 
 def write_settings(bench: Bench, *, store: bool = False) -> Written:
@@ -32,7 +47,7 @@ def check_model(bench: Bench, program: CompiledModel) -> None:
         has = f"the compiled model 0x{carried:08x}" if carried else "no compiled model"
         raise ModelError(
             f"the board has {has}, the robot file compiles to 0x{program.hash:08x}; "
-            f"put the robot's model on the board first"
+            f"put the robot's model on the board first: `idm flash-model ROBOT PORT`"
         )
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from idmkit.bench import Bench, RobotModel
+from idmkit.bench import Bench, RobotModel, flash_model
 from idmkit.errors import IdmError
-from idmkit.fixedpoint import emit_viper
 from idmkit.link.client import Board
 from idmkit.rig import Rig
 from idmkit.robot import Robot
@@ -20,15 +19,16 @@ PORT_HELP = f"port of the board (/dev/ttyACM0, socket://host:port, ...), or {VIR
 
 @contextmanager
 def virtual_bench(
-    robot: Robot, model: RobotModel, seed: int = 1, folder: Path | None = None
+    robot: Robot, model: RobotModel, seed: int = 1, folder: Path | None = None, emulator: str | None = None
 ) -> Iterator[tuple[Rig, Bench]]:
-    """A rig of its own with the robot's compiled model on its board, and the bench around it."""
+    """A rig of its own, and the bench around it; its board has got the robot's compiled model as any board does."""
     with tempfile.TemporaryDirectory(prefix="idmkit-") as temporary:
         place = folder or Path(temporary)
         with (
-            Rig(robot, seed=seed, folder=place, model_source=emit_viper(model.program)) as rig,
+            Rig(robot, seed=seed, folder=place, emulator=emulator) as rig,
             open_board(rig.port, robot) as board,
         ):
+            flash_model(board, model.program)
             yield rig, Bench(robot, board, rig.advance)
 
 

@@ -21,8 +21,10 @@ from idmkit.cli.progress import Progress
 from idmkit.fitting import Fit
 from idmkit.link.images import Written
 from idmkit.rig import Rig
+from idmkit.rig.qemu import MPS2
 from idmkit.robot import Robot, load_robot
 
+BOARDS = {"unix": None, "mps2": MPS2}
 WAYS = ("without model", "identified", "true")
 
 
@@ -38,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=Path("idm-demo"),
         metavar="FOLDER",
         help="for record, result and figures (default idm-demo)",
+    )
+    parser.add_argument(
+        "--board",
+        choices=tuple(BOARDS),
+        default="unix",
+        help="the virtual board: a process (default), or a Cortex-M3 that QEMU emulates (make emulators)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the torque noise (default 1)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -71,13 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
     model = RobotModel.of(robot)
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
+    where = " on an emulated Cortex-M3" if arguments.board == MPS2 else ""
     if not arguments.json:
         print(
-            f"Virtual rig of {robot.name}: MicroPython runs the firmware, MuJoCo the robot, CiA 402 drives in "
+            f"Virtual rig of {robot.name}: MicroPython runs the firmware{where}, MuJoCo the robot, CiA 402 drives in "
             f"between, {1e3 * robot.cycle_time_s:g} ms cycle.",
             flush=True,
         )
-    shown = _show(robot, model, folder, arguments.seed)
+    shown = _show(robot, model, folder, arguments.seed, BOARDS[arguments.board])
     if arguments.json:
         print(json.dumps(_as_dict(shown)))
     else:
@@ -88,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(robot: Robot, model: RobotModel, folder: Path, seed: int) -> Shown:
-    with virtual_bench(robot, model, seed=seed) as (rig, bench):
+def _show(robot: Robot, model: RobotModel, folder: Path, seed: int, emulator: str | None) -> Shown:
+    with virtual_bench(robot, model, seed=seed, emulator=emulator) as (rig, bench):
         fit, files = identify(bench, robot, folder)
         truth = _truth(rig, robot)
         identified = model.values(fit.result.values())

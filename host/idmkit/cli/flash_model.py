@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from idmkit.bench import RobotModel
-from idmkit.board.model_file import architecture, make_model_file
+from idmkit.bench import RobotModel, flash_model
+from idmkit.board.model_file import architecture
 from idmkit.cli.benches import open_board
 from idmkit.cli.progress import Progress
-from idmkit.link.models import upload_model
 from idmkit.link.transport import only_port
 from idmkit.robot import load_robot
 
@@ -31,16 +30,15 @@ def run(arguments: argparse.Namespace) -> int:
         if board.mismatch is not None:
             raise board.mismatch
         target = architecture(board.hello.mpy_version)
-        data = make_model_file(program, board.hello.mpy_version)
         before = board.hello.program_hash
-        with Progress("sending the model", len(data)) as progress:
-            used = upload_model(board, data, progress.step)
-        wants = board.hello.axes and before != used
+        with Progress("sending the model", 100) as progress:
+            size = flash_model(board, program, lambda sent, all_of_it: progress.step(100 * sent // all_of_it))
+        wants = board.hello.axes and before != program.hash
     if arguments.json:
-        print(json.dumps({"robot": robot.name, "program_hash": used, "before": before, "architecture": target,
-                          "bytes": len(data)}))  # fmt: skip
+        print(json.dumps({"robot": robot.name, "program_hash": program.hash, "before": before, "architecture": target,
+                          "bytes": size}))  # fmt: skip
         return 0
-    print(f"{robot.name}: program 0x{used:08x} for {target}, {len(data)} bytes, tested on the board and in use")
+    print(f"{robot.name}: program 0x{program.hash:08x} for {target}, {size} bytes, tested on the board and in use")
     if wants:
         print("The board's parameters belong to another model: `idm params PORT --robot ROBOT --write RESULT.json`")
     return 0

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from idmkit.bench import RobotModel
-from idmkit.fixedpoint import emit_viper
+from idmkit.bench import RobotModel, flash_model
+from idmkit.cli.benches import open_board
 from idmkit.rig import Rig
 from idmkit.robot import load_robot
 
@@ -29,12 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the port and grants time until interrupted."""
     robot = load_robot(arguments.robot)
-    model = RobotModel.of(robot)
-    source = emit_viper(model.program)
+    program = RobotModel.of(robot).program
     # A script ends the rig with a SIGTERM: the board and its folder go, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Rig(robot, seed=arguments.seed, folder=arguments.folder, model_source=source) as rig:
+        with Rig(robot, seed=arguments.seed, folder=arguments.folder) as rig:
+            with open_board(rig.port, robot) as board:
+                if board.hello.program_hash != program.hash:
+                    flash_model(board, program)
             print(f"port: {rig.port}", flush=True)
             print("Ctrl-C ends the rig. In another terminal:", flush=True)
             print(f"  idm identify {rig.port} --robot {arguments.robot}", flush=True)
