@@ -322,7 +322,8 @@ def test_trapezoids_slow_down_for_torque_and_say_what_is_too_much():
 def test_accelerations_last_as_long_as_the_resonance_asks():
     motion = plan_trapezoids(model_of("scara"), highest_hz=2.0).motion
     lasting = [m.speed / m.acceleration + m.acceleration / m.jerk for moves in motion.moves for m in moves]
-    assert min(lasting) == pytest.approx(0.25)
+    # In whole segments of the board: two of them, a ramp and a constant acceleration, may be begun.
+    assert 0.25 - 1e-9 <= min(lasting) < 0.25 + 2 * 8 * load_robot("scara").cycle_time_s
 
 
 def test_plans_come_back_from_their_files(plans, tmp_path):

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from idmkit.errors import IdentificationError
+from idmkit.excitation.coefficients import MOST_HARMONICS, WIDEST_ANGLE
 from idmkit.excitation.criterion import ExcitedModel
 from idmkit.excitation.fourier import FourierSeries
 from idmkit.excitation.limits import Box, Proof, plan_limits, prove
 from idmkit.excitation.problem import Problem, build_problem
 from idmkit.excitation.solve import MAX_ITERATIONS, optimise, random_start, within_limits
+from idmkit.excitation.trapezoid import SEGMENT_CYCLES
 from idmkit.robot import Robot
 
 HARMONICS = 6
@@ -70,11 +72,13 @@ def plan_excitation(
     _check_thresholds(robot)
     duration = max(axis.identification.duration_s for axis in robot.axes) if duration_s is None else duration_s
     periods, degree = choose_period(robot, duration, highest_hz, harmonics)
+    # The board runs whole cycles.
+    period_s = math.floor(duration / periods / robot.cycle_time_s * (1 + 1e-12)) * robot.cycle_time_s
     limits = plan_limits(model, box)
 
     def problem_with(margin: float) -> Problem:
         return build_problem(
-            model, limits, criterion=criterion, period_s=duration / periods, harmonics=degree, torque_margin=margin
+            model, limits, criterion=criterion, period_s=period_s, harmonics=degree, torque_margin=margin
         )
 
     problems = [problem_with(TORQUE_MARGINS[0])]
@@ -110,17 +114,25 @@ def plan_excitation(
 def choose_period(robot: Robot, duration_s: float, highest_hz: float, harmonics: int) -> tuple[int, int]:
     """(periods in the run, harmonics): the highest harmonic comes near to where the axes' acceleration limits speed.
 
-    It stays below `highest_hz` and below a fifth of every cutoff frequency. Raises IdentificationError where not even
-    two harmonics fit.
+    It stays below `highest_hz`, below a fifth of every cutoff frequency, and below what the board's segments can
+    follow. Raises IdentificationError where not even two harmonics fit, or more are asked for than the board runs.
     """
+    if harmonics > MOST_HARMONICS:
+        raise IdentificationError(f"{harmonics} harmonics are more than the board runs; {MOST_HARMONICS} are the most")
+    board = WIDEST_ANGLE / (2 * math.pi * SEGMENT_CYCLES * robot.cycle_time_s)
     cutoff = min(axis.identification.cutoff_hz for axis in robot.axes) / CUTOFF_RATIO
     corner = max(axis.acceleration_max / axis.velocity_max for axis in robot.axes) / (2 * math.pi)
     # "Below" is meant: the last harmonic may not stand on the limit itself.
     wanted = max(CORNER_SHARE * corner, PERIODS * harmonics / duration_s)
-    top = min(wanted, math.nextafter(min(highest_hz, cutoff), 0))
+    caps = {
+        f"1/{CUTOFF_RATIO:g} of the cutoff frequency": cutoff,
+        "R_ext times the resonance": highest_hz,
+        "what the board follows": board,
+    }
+    limit = min(caps, key=lambda name: caps[name])
+    top = min(wanted, math.nextafter(caps[limit], 0))
     slots = duration_s * top
     if slots < LEAST_HARMONICS:
-        limit = f"1/{CUTOFF_RATIO:g} of the cutoff frequency" if cutoff < highest_hz else "R_ext times the resonance"
         raise IdentificationError(
             f"no motion keeps all limits: the highest frequency, {top:.3g} Hz ({limit}), leaves {slots:.2g} harmonics "
             f"in {duration_s:g} s, and {LEAST_HARMONICS} are the least. Record for {LEAST_HARMONICS / top:.3g} s at "

@@ -3,7 +3,7 @@
 Constant speeds show friction over speed, many accelerations show inertia. Every axis goes through all pairs of a
 speed and an acceleration in an order of its own, so that the axes do not move in step; then it begins again until the
 run's time is over. A move is made of pieces of constant jerk: up to the acceleration, down to constant speed, and
-mirrored.
+mirrored. Every piece lasts whole segments of the board, so that the board runs exactly what was planned.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ ACCELERATIONS = (1.0, 0.6, 0.35)
 """Parts of an axis' limits; every pair is one move."""
 USABLE = 0.98
 """Part of the limits that moves use, so that rounding never exceeds them."""
+SEGMENT_CYCLES = 8
+"""Cycles of one of the board's segments (motionboard.segments)."""
+WHOLE = 1e-6
+"""How near to whole a number of segments must be."""
 GENTLER = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
 """Parts of the accelerations that are tried where torque is not enough."""
 
@@ -40,6 +44,23 @@ class Move:
     speed: float
     acceleration: float
     jerk: float
+
+    def segments(self, way: float, segment_s: float) -> tuple[int, int, int]:
+        """How many segments a ramp, the constant acceleration and the constant speed last on the way `way`.
+
+        Raises IdentificationError where one of them is not whole.
+        """
+        ramps, constants, cruise = _times(way, self)
+        lengths = np.array([ramps / 4, constants / 2, cruise]) / segment_s
+        whole = np.round(lengths)
+        if np.abs(lengths - whole).max() > WHOLE * max(1.0, whole.max()):
+            pieces = ", ".join(f"{1e3 * part:.6g}" for part in lengths * segment_s)
+            raise IdentificationError(
+                f"a move to {self.target:g} has pieces of {pieces} ms, the board runs whole segments of "
+                f"{1e3 * segment_s:g} ms: plan again"
+            )
+        ramp, constant, cruise_segments = (int(number) for number in whole)
+        return ramp, constant, cruise_segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +167,8 @@ def trapezoids(robot: Robot, duration_s: float, accelerations: float = 1.0, leas
         order = [pairs[(stride * i + 2 * k) % len(pairs)] for i in range(len(pairs))]
         middle, half = (axis.position_min + axis.position_max) / 2, (axis.position_max - axis.position_min) / 2
         ends = (middle - USABLE * half, middle + USABLE * half)
-        own = _fill(axis, ends, [(v, a * accelerations) for v, a in order], duration_s, least_s)
+        parts = [(v, a * accelerations) for v, a in order]
+        own = _fill(axis, ends, parts, duration_s, least_s, SEGMENT_CYCLES * robot.cycle_time_s)
         if not own:
             raise IdentificationError(
                 f"{axis.name} cannot move over its range within {duration_s:g} s; give the run more time"
@@ -157,15 +179,21 @@ def trapezoids(robot: Robot, duration_s: float, accelerations: float = 1.0, leas
 
 
 def _fill(
-    axis: Axis, ends: tuple[float, float], order: Sequence[tuple[float, float]], duration_s: float, least_s: float
+    axis: Axis,
+    ends: tuple[float, float],
+    order: Sequence[tuple[float, float]],
+    duration_s: float,
+    least_s: float,
+    segment_s: float,
 ) -> tuple[Move, ...]:
     """Moves between the ends, one pair of parts (speed, acceleration) after the other, until the time is over."""
     moves: list[Move] = []
     time = 0.0
     for speed, acceleration in cycle(order):
-        target = ends[(len(moves) + 1) % 2]
-        move = _slowed(_move(axis, target, ends[1] - ends[0], USABLE * speed, USABLE * acceleration), least_s)
-        time += sum(_times(ends[1] - ends[0], move))
+        target, way = ends[(len(moves) + 1) % 2], ends[1] - ends[0]
+        move = _slowed(_move(axis, target, way, USABLE * speed, USABLE * acceleration), least_s)
+        move = _in_segments(move, way, segment_s)
+        time += sum(_times(way, move))
         if time > duration_s:
             return tuple(moves)
         moves.append(move)
@@ -191,6 +219,17 @@ def _slowed(move: Move, least_s: float) -> Move:
     return replace(
         move, speed=move.speed / stretch, acceleration=move.acceleration / stretch**2, jerk=move.jerk / stretch**3
     )
+
+
+def _in_segments(move: Move, way: float, segment_s: float) -> Move:
+    """The move with every piece lengthened to whole segments: gentler in all its peaks."""
+    ramps, constants, cruise = _times(way, move)
+    r = max(1, math.ceil(ramps / 4 / segment_s - WHOLE))
+    c = math.ceil(constants / 2 / segment_s - WHOLE)
+    m = math.ceil(cruise / segment_s - WHOLE)
+    speed = way / ((2 * r + c + m) * segment_s)
+    acceleration = speed / ((r + c) * segment_s)
+    return replace(move, speed=speed, acceleration=acceleration, jerk=acceleration / (r * segment_s))
 
 
 def _times(way: float, move: Move) -> tuple[float, float, float]:
