@@ -107,11 +107,11 @@ class Mps2:
     def __init__(self, folder: Path, files: list[Path], options: tuple[str, ...] = ()) -> None:
         image, self._flash = find_image(), folder / FLASH_FILE
         fill_flash(find_micropython(), self._flash, files)
-        self._process = FirmwareProcess(lambda can: [*qemu_command(image, self._flash, can), *options], {}, folder)
+        self._process = FirmwareProcess(lambda buses: [*qemu_command(image, self._flash, buses), *options], {}, folder)
         self.port = self._process.port
 
     def __enter__(self) -> Self:
-        self._can = self._process.start()
+        (self._can,) = self._process.start(1)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:

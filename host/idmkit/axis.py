@@ -35,6 +35,8 @@ FRICTION_NAMES = ("Fv", "Fc")
 """The same for an axis of a robot with one model for all of them."""
 
 MAX_DELAY_CYCLES = 16
+MAX_NODE = 126
+"""CANopen's last node, 127, is the board itself."""
 MAX_TURNS = 128.0
 MAX_METRES = 128.0
 MAX_SPEED = 2048.0
@@ -47,7 +49,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Drive:
-    """One servo drive with motor and gear; motor-side torques in Nm, rated values as in 0x6075 and 0x6076."""
+    """One servo drive with motor and gear; motor-side torques in Nm, rated values as in 0x6075 and 0x6076.
+
+    `bus` counts the robot's buses from 0.
+    """
 
     node_id: int
     encoder_counts_per_turn: int
@@ -62,6 +67,7 @@ class Drive:
     torque_feedback_lag_cycles: float
     """The measured torque describes the time so long before that of the position beside it: half a cycle where it is
     the mean over the cycle."""
+    bus: int = field(default=0, kw_only=True)
 
     @property
     def motor_turns_per_unit(self) -> float:
@@ -201,10 +207,13 @@ class Axis:
         return value
 
 
-def read_axis(table: TomlTable, cycle_time_s: float, *, own_model: bool = True) -> Axis:
+def read_axis(
+    table: TomlTable, cycle_time_s: float, *, own_model: bool = True, buses: tuple[str, ...] = ("can",)
+) -> Axis:
     """Reads one [[axes]] table; `cycle_time_s` bounds what its identification run may ask for.
 
-    `own_model`: whether the axis has a dynamic model of its own or is a part of the robot's.
+    `own_model`: whether the axis has a dynamic model of its own or is a part of the robot's. `buses`: the names of the
+    robot's buses.
     """
     name = table.text("name")
     joint = table.text("joint", choices=tuple(DYNAMIC_MODELS))
@@ -226,7 +235,7 @@ def read_axis(table: TomlTable, cycle_time_s: float, *, own_model: bool = True) 
         jerk_max=table.number("jerk_max", above=0),
         geometry=_read_geometry(table, joint),
         parameter_ranges=table.intervals("parameter_ranges", PARAMETER_NAMES if own_model else FRICTION_NAMES),
-        drive_or_none=_read_drive(table.table("drive"), joint) if table.has("drive") else None,
+        drive_or_none=_read_drive(table.table("drive"), joint, buses) if table.has("drive") else None,
         guards_or_none=_read_guards(table.table("guards")) if table.has("guards") else None,
         settling_or_none=_read_settling(table.table("settling")) if table.has("settling") else None,
         torque_max_or_none=table.number("torque_max", above=0, maximum=MAX_TORQUE) if table.has("torque_max") else None,
@@ -268,7 +277,7 @@ def _read_geometry(axis: TomlTable, joint: str) -> dict[str, float]:
     return result
 
 
-def _read_drive(table: TomlTable, joint: str) -> Drive:
+def _read_drive(table: TomlTable, joint: str, buses: tuple[str, ...]) -> Drive:
     gear_ratio = table.number("gear_ratio", minimum=-10_000, maximum=10_000)
     if gear_ratio == 0:
         table.fail("gear_ratio", "must not be 0: it is the motor turns per turn behind the gear")
@@ -278,7 +287,8 @@ def _read_drive(table: TomlTable, joint: str) -> Drive:
         travel_per_turn = 2 * math.pi
     rated_torque = table.number("rated_torque", above=0, maximum=MAX_TORQUE)
     drive = Drive(
-        node_id=table.integer("node_id", minimum=1, maximum=127),
+        node_id=table.integer("node_id", minimum=1, maximum=MAX_NODE),
+        bus=buses.index(table.text("bus", choices=buses)) if len(buses) > 1 else 0,
         encoder_counts_per_turn=table.integer("encoder_counts_per_turn", minimum=4, maximum=2**24),
         gear_ratio=gear_ratio,
         travel_per_turn=travel_per_turn,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from idmkit import canbus
 from idmkit.axis import Axis, Drive, Guards, Identification, read_axis
 from idmkit.errors import ModelError, RobotFileError
 from idmkit.toml_table import TomlTable
@@ -25,16 +26,14 @@ STANDARD_GRAVITY = 9.80665
 READY_FOLDER = Path(__file__).parent / "robots"
 
 MODEL_KINDS = ("axes", "scara", "delta", "puma", "two_link", "serial")
-_DATA_FRAME_BITS = 135
-_EMPTY_FRAME_BITS = 55
-"""A classical CAN frame with 8 and with 0 data bytes, worst-case stuffing and the pause behind it."""
-MAX_BUS_LOAD = 0.8
+MAX_BUSES = 8
 
 
 @dataclass(frozen=True)
 class Bus:
-    """The field bus to the drives: kind "can", bitrate in bit/s."""
+    """A field bus to drives: kind "can", bitrate in bit/s."""
 
+    name: str
     kind: str
     bitrate: int
 
@@ -54,7 +53,7 @@ class Robot:
     gravity: float
     cycle_time_s: float
     model_kind: str
-    bus: Bus
+    buses: tuple[Bus, ...]
     axes: tuple[Axis, ...]
     rig: dict[str, Any]
     file: Path
@@ -66,11 +65,13 @@ class Robot:
         """DynamicModel of axis `index`: its own, or the number of the model that all axes share."""
         return self.axes[index].dynamic_model if self.machine is None else self.machine.number
 
-    @property
-    def bus_load(self) -> float:
-        """Share of a cycle that the bus is busy: one command and one answer an axis, and the SYNC."""
-        bits = 2 * len(self.axes) * _DATA_FRAME_BITS + _EMPTY_FRAME_BITS
-        return bits / self.bus.bitrate / self.cycle_time_s
+    def axes_on(self, bus: int) -> int:
+        """How many axes have their drive on a bus."""
+        return sum(axis.drive_or_none is not None and axis.drive_or_none.bus == bus for axis in self.axes)
+
+    def bus_load(self, bus: int) -> float:
+        """Share of a cycle that a bus is busy: one command and one answer an axis, and the SYNC."""
+        return canbus.load(self.axes_on(bus), self.buses[bus].bitrate, self.cycle_time_s)
 
 
 def ready_robots() -> tuple[str, ...]:
@@ -99,8 +100,11 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     torque_lead_cycles = root.number("torque_lead_cycles", default=0.0, minimum=0, maximum=1)
     model = root.table("model")
     model_kind = model.text("kind", choices=MODEL_KINDS)
-    bus = _read_bus(root)
-    axes = tuple(read_axis(table, cycle_time_s, own_model=model_kind == "axes") for table in root.tables("axes"))
+    buses = _read_buses(root)
+    names = tuple(bus.name for bus in buses)
+    axes = tuple(
+        read_axis(table, cycle_time_s, own_model=model_kind == "axes", buses=names) for table in root.tables("axes")
+    )
     machine = serial = None
     if model_kind == "serial":
         serial = _read_serial(model, path.parent, axes, gravity)
@@ -112,9 +116,8 @@ def load_robot(path_or_ready_name: str | Path) -> Robot:
     model.finish()
     rig = root.raw("rig")
     root.finish()
-    robot = Robot(
-        name, description, gravity, cycle_time_s, model_kind, bus, axes, rig, path, machine, torque_lead_cycles, serial
-    )
+    about = name, description, gravity, cycle_time_s, model_kind
+    robot = Robot(*about, buses, axes, rig, path, machine, torque_lead_cycles, serial)
     _check_together(robot, root)
     return robot
 
@@ -132,26 +135,55 @@ def _read_serial(model: TomlTable, folder: Path, axes: tuple[Axis, ...], gravity
         model.fail(field if named else "", text if named else str(problem))
 
 
-def _read_bus(root: TomlTable) -> Bus:
-    if not root.has("bus"):
-        return Bus("can", 1_000_000)
-    table = root.table("bus")
-    bus = Bus(table.text("kind", choices=("can",)), table.integer("bitrate", minimum=10_000, maximum=1_000_000))
+def _read_buses(root: TomlTable) -> tuple[Bus, ...]:
+    """One [bus], or [[buses]] with a name each, which drives then choose from; by default a bus of 1 Mbit/s."""
+    if root.has("buses"):
+        if root.has("bus"):
+            root.fail("bus", "stands beside [[buses]]; describe all buses in one place")
+        tables = root.tables("buses")
+        if not 1 <= len(tables) <= MAX_BUSES:
+            root.fail("buses", f"names {len(tables)} buses; a board has 1 to {MAX_BUSES}")
+        buses = tuple(_read_bus(table, table.text("name")) for table in tables)
+        names = [bus.name for bus in buses]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                root.fail("buses", f"name {name!r} is used by two buses; each needs its own")
+        return buses
+    if root.has("bus"):
+        return (_read_bus(root.table("bus"), "can"),)
+    return (Bus("can", "can", 1_000_000),)
+
+
+def _read_bus(table: TomlTable, name: str) -> Bus:
+    bitrates = canbus.BITRATES
+    bus = Bus(
+        name,
+        table.text("kind", choices=("can",)),
+        table.integer("bitrate", minimum=bitrates[0], maximum=bitrates[-1]),
+    )
+    if bus.bitrate not in bitrates:
+        table.fail("bitrate", f"is {bus.bitrate}; CAN buses run at {', '.join(map(str, bitrates))} bit/s")
     table.finish()
     return bus
 
 
 def _check_together(robot: Robot, root: TomlTable) -> None:
     names = [axis.name for axis in robot.axes]
-    nodes = [axis.drive_or_none.node_id for axis in robot.axes if axis.drive_or_none]
-    for what, values in (("name", names), ("drive.node_id", nodes)):
+    drives = [axis.drive_or_none for axis in robot.axes if axis.drive_or_none]
+    unique: list[tuple[str, list[object]]] = [("name", list(names))]
+    unique += [
+        ("drive.node_id", [drive.node_id for drive in drives if drive.bus == number])
+        for number in range(len(robot.buses))
+    ]
+    for what, values in unique:
         for index, value in enumerate(values):
             if value in values[:index]:
                 root.fail("axes", f"{what} {value!r} is used by two axes; each needs its own")
-    if nodes and robot.bus_load > MAX_BUS_LOAD:
-        root.fail(
-            "bus",
-            f"{2 * len(nodes)} frames of {_DATA_FRAME_BITS} bits and a SYNC at {robot.bus.bitrate} bit/s "
-            f"fill {100 * robot.bus_load:.0f} % of a {1e3 * robot.cycle_time_s:g} ms cycle, "
-            f"above {100 * MAX_BUS_LOAD:.0f} %; lengthen cycle_time_us or use fewer axes",
-        )
+    for number, bus in enumerate(robot.buses):
+        count = robot.axes_on(number)
+        if count and robot.bus_load(number) > canbus.MAX_LOAD:
+            root.fail(
+                "buses" if root.has("buses") else "bus",
+                f"{bus.name!r}: {canbus.explain(count, bus.bitrate, robot.cycle_time_s)}, above "
+                f"{100 * canbus.MAX_LOAD:.0f} %; lengthen cycle_time_us, raise the bitrate or put axes on another bus",
+            )

@@ -127,11 +127,11 @@ def test_faults_and_silence_are_made_on_demand(monkeypatch):
     with rig_of() as rig:
         rig.advance(400)
         position = ask(rig)[1]
-        rig.inject_fault(0, 0x2310)
+        rig.drive(0).fault(0x2310)
         rig.advance(400)
         assert abs(ask(rig)[1] - position) < 2000  # on its brake, while the script goes on
         monkeypatch.setattr("idmkit.rig.rig.STALL_S", 0.3)
-        rig.silence(0)
+        rig.drive(0).mute()
         with pytest.raises(RigError, match="no SYNC"):  # the script waits for the answer of a drive
             rig.advance(10)
 

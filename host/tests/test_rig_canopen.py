@@ -176,7 +176,7 @@ def test_an_emergency_reaches_the_master(master):
     node.nmt.state = "OPERATIONAL"
     codes, arrived = [], threading.Event()
     node.emcy.add_callback(lambda emergency: (codes.append(emergency.code), arrived.set()))
-    cell.inject_fault(0, 0x3210)
+    cell.drives[0].fault(0x3210)
     network.sync.transmit()
     assert arrived.wait(30)
     assert codes == [0x3210]

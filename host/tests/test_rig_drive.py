@@ -61,10 +61,10 @@ def test_a_disabled_axis_stands_on_its_brake(master):
 
 def test_an_injected_fault_sends_an_emergency_and_is_reset_by_a_rising_edge(master):
     master.enable()
-    master.cell.inject_fault(0, 0x2310)
+    master.cell.drives[0].fault(0x2310)
     master.cycle()
     master.cycle()
-    assert (0x081, struct.pack("<HB5x", 0x2310, 1)) in master.others
+    assert (0x081, struct.pack("<HB5x", 0x2310, 3)) in master.others
     assert state(master.status) == 0x08
     assert master.read(0x603F, 0, "H") == 0x2310
     master.cycle(control=0)
@@ -74,7 +74,7 @@ def test_an_injected_fault_sends_an_emergency_and_is_reset_by_a_rising_edge(mast
     master.cycle()
     assert state(master.status) == 0x40
     assert master.read(0x603F, 0, "H") == 0
-    master.cell.inject_fault(0, 0x2310)
+    master.cell.drives[0].fault(0x2310)
     for _ in range(3):
         master.cycle()
     assert state(master.status) == 0x08  # bit 7 stayed high: no edge
@@ -96,7 +96,7 @@ def test_a_silent_drive_says_nothing_and_comes_to_rest(master):
     start = master.counts
     for cycle in range(100):
         master.cycle(target=start + 4000 * cycle)
-    master.cell.silence(0, True)
+    master.cell.drives[0].mute(True)
     master.status = 0
     master.others.clear()
     for _ in range(400):
@@ -104,7 +104,7 @@ def test_a_silent_drive_says_nothing_and_comes_to_rest(master):
     assert master.status == 0
     assert master.others == []
     assert abs(master.cell.plant.speed[0]) < 1e-3
-    master.cell.silence(0, False)
+    master.cell.drives[0].mute(False)
     master.cycle(control=0)
     master.cycle()
     assert state(master.status) == 0x40

@@ -146,7 +146,7 @@ def test_several_axes_move_together_and_stop_together(words: int, tmp_path: Path
         bench.go(520)
         motion.sine(bench.board, [0.9, -0.1], [1.0, 2.5], 3000)
         bench.go(400)
-        bench.rig.inject_fault(1, 0x3210)
+        bench.rig.drive(1).fault(0x3210)
         bench.go(300)
         result = capture.finish()
         assert result.si("position_command", 0)[510] == pytest.approx(0.5, abs=1e-6)

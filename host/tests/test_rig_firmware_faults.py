@@ -123,19 +123,19 @@ def test_a_drive_that_trips_and_one_that_falls_silent(words: int, tmp_path: Path
         bench.arm()
         bench.move(1.0, 1000)
         bench.go(300)
-        bench.rig.inject_fault(0, 0x2310)
+        bench.rig.drive(0).fault(0x2310)
         bench.go(10)
         assert bench.board.status().fault == "drive_fault"
         assert clear(bench) == "drive_fault"
         # The drive's own fault is reset with it.
         bench.arm()
-        bench.rig.silence(0)
+        bench.rig.drive(0).mute()
         bench.go(10)
         assert bench.board.status().fault == "drive_lost"
         assert bench.board.request("read_fault", index=0)["value"] == 3
         bench.go(100)
         assert refused(bench.board.clear_fault) == "no_drives"
-        bench.rig.silence(0, False)
+        bench.rig.drive(0).mute(False)
         bench.go(10)
         assert clear(bench) == "drive_lost"
         bench.arm()

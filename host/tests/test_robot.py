@@ -51,7 +51,7 @@ def test_rig_table_is_passed_on_unread(tmp_path):
         ("gear_ratio = 10.0", "gear_ratio = 0", "gear_ratio", "must not be 0"),
         ("gear_ratio = 10.0", "gear_ratio = true", "gear_ratio", "must be a finite number, is True"),
         ("gear_ratio = 10.0", "gear_ratio = nan", "gear_ratio", "must be a finite number, is nan"),
-        ("node_id = 1", "node_id = 128", "node_id", "must lie in 1..127, is 128"),
+        ("node_id = 1", "node_id = 128", "node_id", "must lie in 1..126, is 128"),
         ("peak_torque = 3.81", "peak_torque = 1.0", "peak_torque", "must lie in [1.27"),
         ("encoder_counts_per_turn = 131072", "encoder_counts_per_turn = 1.5", "encoder_counts_per_turn", "whole"),
         ("turn = 131072\ngear_ratio = 10.0", "turn = 1048576\ngear_ratio = 5000.0", "encoder_counts_per_turn", "int32"),
@@ -66,7 +66,7 @@ def test_rig_table_is_passed_on_unread(tmp_path):
         ("start = -2.5", "start = 3.5", "target", "would not move"),
         ("MgA = [-20.0, 20.0]", "MgA = [20.0, -20.0]", "MgA", "low <= high"),
         ("MgA = [-20.0, 20.0]", "MgAA = [-20.0, 20.0]", "MgAA", "did you mean 'MgA'?"),
-        ("cycle_time_us = 1000", "cycle_time_us = 300", "bus", "fill 108 % of a 0.3 ms cycle"),
+        ("cycle_time_us = 1000", "cycle_time_us = 300", "bus", "take 0.325 ms of a 0.3 ms cycle, 108 %"),
         ('kind = "axes"', 'kind = "scara7"', "kind", "must be one of axes, scara"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from functools import partial
 
 from idmkit.rig.bus import Bus
@@ -49,9 +50,19 @@ class Cell:
             for index, (axis, loops) in enumerate(zip(robot.axes, spec.axes, strict=True))
         ]
         self._servos = [drive.servo for drive in self.drives]
-        self.bus = Bus(self.drives)
+        self.bus_of = [axis.drive.bus for axis in robot.axes]
+        self.buses = [
+            Bus(
+                [drive for drive, on in zip(self.drives, self.bus_of, strict=True) if on == number],
+                bus.bitrate,
+                robot.cycle_time_s,
+            )
+            for number, bus in enumerate(robot.buses)
+        ]
+        self.used_buses = [bus for number, bus in enumerate(self.buses) if number in self.bus_of]
+        self._schedule: list[tuple[int, Callable[[], None]]] = []
         self._sample()
-        self.bus.collect()  # the boot-up messages: a board that is switched on with its drives misses them
+        self.collect()  # the boot-up messages: a board that is switched on with its drives misses them
 
     def _release_brake(self, index: int, released: bool) -> None:
         self.plant.set_brake(index, not released)
@@ -68,8 +79,36 @@ class Cell:
             force[:] = [servo.step(at) for servo, at in zip(servos, position.tolist(), strict=True)]
             plant.step()
 
+    @property
+    def bus(self) -> Bus:
+        """The only bus, or the first of several."""
+        return self.buses[0]
+
+    @property
+    def sync_waiting(self) -> bool:
+        """True where a SYNC waits on every bus with drives: then a cycle may pass."""
+        return all(bus.sync_waiting for bus in self.used_buses)
+
+    def collect(self) -> None:
+        """Forgets what the drives have to say."""
+        for bus in self.buses:
+            bus.collect()
+
+    def schedule(self, at: int, action: Callable[[], None]) -> None:
+        """Calls `action` before the cycle that follows when `cycle` has come to `at`."""
+        self._schedule.append((at, action))
+
     def answer_sync(self) -> list[Frame]:
-        """Lets one cycle pass and answers the waiting SYNC."""
+        """Lets one cycle pass and answers the waiting SYNC of the only bus."""
+        return self.answer_syncs()[0]
+
+    def answer_syncs(self) -> list[list[Frame]]:
+        """Lets one cycle pass and answers the waiting SYNC on each bus."""
+        if self._schedule:
+            due = [action for at, action in self._schedule if at <= self.cycle]
+            self._schedule = [entry for entry in self._schedule if entry[0] > self.cycle]
+            for action in due:
+                action()
         if self._pushes:
             self._pushes = [push for push in self._pushes if not push.over(self.cycle)]
             self.plant.pushes = [push for push in self._pushes if push.active(self.cycle)]
@@ -79,14 +118,16 @@ class Cell:
             for index in self.plant.contacts:
                 self._contact_cycles.setdefault(index, self.cycle)
         self._sample()
-        return [*self.bus.answer_sync(), time_stamp(self.cycle * self._cycle_time_s)]
+        stamp = time_stamp(self.cycle * self._cycle_time_s)
+        return [[*bus.answer_sync(), stamp] for bus in self.buses]
 
     def power_cycle(self) -> None:
         """Drives off, the robot on its brakes for a while, drives on again; `cycle` does not count it."""
-        self.bus.sync_waiting = False
+        for bus in self.buses:
+            bus.restart()
         for drive in self.drives:
             drive.reset()
-        self.bus.collect()
+        self.collect()
         for _ in range(self._power_off_cycles):
             self._move()
         self._sample()
@@ -103,14 +144,3 @@ class Cell:
     def push(self, push: Push) -> None:
         """Pushes the robot when it is time; pushes add up."""
         self._pushes.append(push)
-
-    def inject_fault(self, index: int, code: int) -> None:
-        """Trips the drive of axis `index` with error `code`; its emergency goes out with the next answers."""
-        self.drives[index].fault(code)
-
-    def silence(self, index: int, silent: bool) -> None:
-        """Cuts the drive of axis `index` off the bus, or connects it again. Cut off, it comes to rest by itself."""
-        drive = self.drives[index]
-        drive.silent = silent
-        if silent:
-            drive.connection_lost()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from idmkit.axis import Axis
-from idmkit.rig.node import OPERATIONAL, Node
+from idmkit.rig.node import COMMUNICATION, OPERATIONAL, Node
 from idmkit.rig.objects import VALUE_RANGE, Entry, SdoAbort
 from idmkit.rig.servo import Servo
 
@@ -29,10 +29,17 @@ FAULT_RESET: Final = 0x0080
 NO_MODE, CYCLIC_SYNCHRONOUS_POSITION = 0, 8
 FOLLOWING_ERROR_FAULT = 0x8611
 ERROR_GENERIC = 0x01
+GROUPS: Final = {0x2: 0x02, 0x3: 0x04, 0x4: 0x08, 0x8: COMMUNICATION}
+"""Error register: current, voltage, temperature, communication."""
 WINDOW_OFF = 0xFFFFFFFF
 
 DEVICE_TYPE_SERVO = 0x00020192
 DEVICE_NAME = "idmkit virtual servo drive"
+
+
+def register_of(code: int) -> int:
+    """The bits of the error register (0x1001) that belong to an error code: its group, beside "generic"."""
+    return ERROR_GENERIC | GROUPS.get(code >> 12, 0)
 
 
 class Drive(Node):
@@ -58,6 +65,7 @@ class Drive(Node):
         self._cycle_time_s = cycle_time_s
         self._release_brake = release_brake
         self._position = 0.0
+        self._safe_torque_off = False
         super().__init__(axis.drive.node_id, cycle_time_s)
 
     def reset(self) -> None:
@@ -80,6 +88,8 @@ class Drive(Node):
             (0x1018, 2, "u32", 402),
             (0x1018, 3, "u32", 1),
             (0x1018, 4, "u32", self._index + 1),
+            (0x2036, 0, "u32", round(1000 * drive.peak_torque * drive.rated_current / drive.rated_torque)),
+            (0x2039, 0, "u32", round(1000 * drive.rated_torque / drive.rated_current)),
             (0x6075, 0, "u32", round(1000 * drive.rated_current)),
             (0x6076, 0, "u32", round(1000 * drive.rated_torque)),
             (0x60C2, 0, "u8", 2),
@@ -147,7 +157,7 @@ class Drive(Node):
         if state in (FAULT, FAULT_REACTION):
             if state == FAULT and rising & FAULT_RESET:
                 self._clear_fault()
-        elif not control & 0x02:
+        elif not control & 0x02 or self._safe_torque_off:
             self._enter(SWITCH_ON_DISABLED)
         elif not control & 0x04:
             if state == OPERATION_ENABLED:
@@ -168,15 +178,28 @@ class Drive(Node):
         elif state == OPERATION_ENABLED and not control & 0x08:
             self._enter(SWITCHED_ON)
 
+    def set_safe_torque_off(self, opened: bool) -> None:
+        """Opens the circuit of safe torque off: no power, whatever is commanded; or closes it."""
+        self._safe_torque_off = opened
+        if opened and self._state not in (FAULT, FAULT_REACTION):
+            self._enter(SWITCH_ON_DISABLED)
+
+    def mute(self, silent: bool) -> None:
+        """Cuts the drive off its bus, or connects it again. Cut off, it comes to rest by itself."""
+        self.silent = silent
+        if silent:
+            self.connection_lost()
+
     def fault(self, code: int) -> None:
         """Trips the drive: power stage off, brake on, emergency message with `code` (0x603F)."""
         self._error_code.value = code
-        self.error_register.value = ERROR_GENERIC
+        self.error_register.value |= register_of(code)
         self._enter(FAULT_REACTION)
         self.emergency(code)
 
     def _clear_fault(self) -> None:
-        self._error_code.value = self.error_register.value = 0
+        self._error_code.value = 0
+        self.error_register.value &= COMMUNICATION
         self._enter(SWITCH_ON_DISABLED)
         self.emergency(0)
 

@@ -41,7 +41,7 @@ def find_micropython() -> Path:
     )
 
 
-Command = Callable[[int], list[str]]
+Command = Callable[[list[int]], list[str]]
 
 
 def unix_process(micropython: Path, script: Path, path: list[Path], folder: Path, clock: str) -> FirmwareProcess:
@@ -60,8 +60,8 @@ class FirmwareProcess:
     """Runs a program that is a board. The pty outlives the process: `port` stays the same over restarts.
 
     The process gets the pty's master as stdin and stdout, raw and non-blocking; the slave stays open here, so that
-    the master never sees an end of file when a host hangs up. `command` makes the command line out of the number of
-    the descriptor that carries the CAN bus.
+    the master never sees an end of file when a host hangs up. `command` makes the command line out of the numbers of
+    the descriptors that carry the CAN buses.
     """
 
     def __init__(self, command: Command, environment: dict[str, str], folder: Path) -> None:
@@ -78,30 +78,35 @@ class FirmwareProcess:
         os.set_blocking(self._master, False)
         self.port = os.ttyname(self._slave)
 
-    def start(self) -> socket.socket:
-        """Starts the process; hands back the rig's end of its CAN stream."""
-        ours, theirs = socket.socketpair()
-        theirs.setblocking(False)
-        descriptor = theirs.fileno()
-        command = self._command(descriptor)
+    def start(self, buses: int) -> list[socket.socket]:
+        """Starts the process; hands back the rig's ends of its CAN streams."""
+        pairs = [socket.socketpair() for _ in range(buses)]
+        for _, theirs in pairs:
+            theirs.setblocking(False)
+        descriptors = [theirs.fileno() for _, theirs in pairs]
+        command = self._command(descriptors)
         # What a host wrote while the board was off is lost, as on a real port.
         termios.tcflush(self._slave, termios.TCOFLUSH)
         try:
-            with theirs, (self._folder / STDERR_FILE).open("wb") as stderr:
+            with (self._folder / STDERR_FILE).open("wb") as stderr:
                 self._process = subprocess.Popen(
                     command,
                     stdin=self._master,
                     stdout=self._master,
                     stderr=stderr,
-                    pass_fds=[descriptor],
-                    env={**self._environment, "IDM_CAN_FD": str(descriptor)},
+                    pass_fds=descriptors,
+                    env={**self._environment, "IDM_CAN_FD": ",".join(map(str, descriptors))},
                     cwd=self._folder,
                     start_new_session=True,
                 )
         except OSError as problem:
-            ours.close()
+            for ours, _ in pairs:
+                ours.close()
             raise RigError(f"{command[0]} cannot be started: {problem.strerror or problem}") from problem
-        return ours
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+        return [ours for ours, _ in pairs]
 
     def kill(self) -> None:
         """Ends the process, as pulling the plug would."""

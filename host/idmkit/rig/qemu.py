@@ -1,4 +1,4 @@
-"""The firmware on an emulated Cortex-M3: QEMU's mps2-an385, link on UART 0, CAN on UART 1, flash in a file."""
+"""The firmware on an emulated Cortex-M3: QEMU's mps2-an385, link on UART 0, CAN on the next ones, flash in a file."""
 
 from __future__ import annotations
 
@@ -63,15 +63,18 @@ def find_image() -> Path:
     raise RigError(f"{wrong}; run make emulators in a checkout")
 
 
-def qemu_command(image: Path, flash: Path, can: int) -> list[str]:
-    """The command line; UART 0 is the process's stdin and stdout, UART 1 the connected socket `can`."""
+def qemu_command(image: Path, flash: Path, buses: list[int]) -> list[str]:
+    """The command line; UART 0 is the process's stdin and stdout, the next ones are the connected sockets `buses`."""
+    uarts: list[str] = []
+    for number, descriptor in enumerate(buses):
+        uarts += ["-chardev", f"socket,id=can{number},fd={descriptor}", "-serial", f"chardev:can{number}"]
     return [
         find_qemu(),
         *("-machine", "mps2-an385,memory-backend=flash"),
         *("-object", f"memory-backend-file,id=flash,size={FLASH_BYTES},share=on,mem-path={flash}"),
         *("-display", "none", "-monitor", "none", "-semihosting"),
         *("-chardev", "stdio,id=link,signal=off", "-serial", "chardev:link"),
-        *("-chardev", f"socket,id=can,fd={can}", "-serial", "chardev:can"),
+        *uarts,
         *("-kernel", str(image)),
     ]
 
@@ -96,4 +99,4 @@ def qemu_process(micropython: Path, folder: Path, model_file: str) -> FirmwarePr
     image, flash = find_image(), folder / FLASH_FILE
     model = folder / model_file
     fill_flash(micropython, flash, [model] if model.exists() else [])
-    return FirmwareProcess(lambda can: qemu_command(image, flash, can), {}, folder)
+    return FirmwareProcess(lambda buses: qemu_command(image, flash, buses), {}, folder)

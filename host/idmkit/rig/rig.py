@@ -8,6 +8,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,6 +18,7 @@ from idmkit.errors import RigError
 from idmkit.rig import truth
 from idmkit.rig.cell import Cell
 from idmkit.rig.drive import OPERATION_ENABLED
+from idmkit.rig.mishaps import BusMishaps, DriveMishaps
 from idmkit.rig.process import DYING_S, find_micropython, unix_process
 from idmkit.rig.pushes import Push
 from idmkit.rig.qemu import MPS2, qemu_process
@@ -97,7 +99,7 @@ class Rig:
         with self._change:
             if self._failure is not None:
                 raise RigError(self._failure)
-            return self._cell.bus.sync_waiting
+            return self._cell.sync_waiting
 
     @property
     def powered(self) -> bool:
@@ -112,8 +114,8 @@ class Rig:
         self._closing = False
         self._failure = None
         self._granted = 0
-        can = self._process.start()
-        self._thread = threading.Thread(target=self._serve, args=(can,), name="rig bus", daemon=True)
+        buses = self._process.start(len(self._cell.buses))
+        self._thread = threading.Thread(target=self._serve, args=(buses,), name="rig bus", daemon=True)
         self._thread.start()
 
     def _stop(self) -> None:
@@ -149,7 +151,7 @@ class Rig:
         with self._change:
             self._granted += cycles
             os.write(self._wake_write, b"g")
-            while self._failure is None and (self._granted or not self._cell.bus.sync_waiting):
+            while self._failure is None and (self._granted or not self._cell.sync_waiting):
                 before = self.cycle
                 if not self._change.wait(STALL_S) and self.cycle == before:
                     self._granted = 0
@@ -205,21 +207,21 @@ class Rig:
         with self._change:
             return [float(hz) for hz in self._cell.plant.resonances()]
 
-    def inject_fault(self, axis: int, code: int) -> None:
-        """Trips the drive of `axis` with a CiA 402 error `code`."""
-        with self._change:
-            self._cell.inject_fault(axis, code)
+    def drive(self, axis: int) -> DriveMishaps:
+        """What can be made to go wrong with the drive of `axis`."""
+        return DriveMishaps(self._cell, self._change, axis)
 
-    def silence(self, axis: int, silent: bool = True) -> None:
-        """Cuts the drive of `axis` off the bus, or connects it again."""
-        with self._change:
-            self._cell.silence(axis, silent)
+    def bus(self, number: int = 0) -> BusMishaps:
+        """What can be made to go wrong with a bus."""
+        return BusMishaps(self._cell, self._change, number)
 
-    def _serve(self, can: socket.socket) -> None:
+    def _serve(self, buses: list[socket.socket]) -> None:
         """The bus thread: frames at any time, SYNC answers inside a grant."""
-        with can:
+        with ExitStack() as stack:
+            for bus in buses:
+                stack.enter_context(bus)
             try:
-                self._serve_until_closed(can)
+                self._serve_until_closed(buses)
                 return
             except (ConnectionError, EOFError):
                 failure = f"the firmware's CAN stream ended; its process {self._process.last_words(DYING_S)}"
@@ -229,30 +231,34 @@ class Rig:
             self._failure = failure
             self._change.notify_all()
 
-    def _serve_until_closed(self, can: socket.socket) -> None:
+    def _serve_until_closed(self, sockets: list[socket.socket]) -> None:
         poll = select.poll()
-        poll.register(can, select.POLLIN)
         poll.register(self._wake_read, select.POLLIN)
-        decoder, cell, bus = Decoder(), self._cell, self._cell.bus
+        for can in sockets:
+            poll.register(can, select.POLLIN)
+        cell = self._cell
+        ports = [(can, Decoder(), bus) for can, bus in zip(sockets, cell.buses, strict=True)]
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self._wake_read in ready:
                 os.read(self._wake_read, _CHUNK)
             if self._closing:
                 return
-            frames = []
-            if can.fileno() in ready:
-                data = can.recv(_CHUNK)
-                if not data:
+            arrived = []
+            for can, decoder, _ in ports:
+                data = can.recv(_CHUNK) if can.fileno() in ready else None
+                if data == b"":
                     raise EOFError
-                frames = decoder.feed(data)
+                arrived.append(decoder.feed(data) if data else [])
             with self._change:
-                answers = bus.receive(frames)
-                if bus.sync_waiting:
+                answers = [bus.receive(frames) for frames, (_, _, bus) in zip(arrived, ports, strict=True)]
+                if cell.sync_waiting:
                     if self._granted:
                         self._granted -= 1
-                        answers += cell.answer_sync()
+                        for answer, more in zip(answers, cell.answer_syncs(), strict=True):
+                            answer += more
                     else:
                         self._change.notify_all()
-            if answers:
-                can.sendall(encode_all(answers))
+            for answer, (can, _, _) in zip(answers, ports, strict=True):
+                if answer:
+                    can.sendall(encode_all(answer))

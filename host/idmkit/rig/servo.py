@@ -60,6 +60,7 @@ class Servo:
         "_counts_per_unit",
         "_current_share",
         "_filter_share",
+        "_full_peak",
         "_integral_gain",
         "_integral_torque",
         "_last_counts",
@@ -76,6 +77,7 @@ class Servo:
         "_ramp",
         "_rated",
         "_reference_step",
+        "_shift",
         "_slope",
         "_speed_error",
         "_speed_gain",
@@ -95,7 +97,8 @@ class Servo:
         self._counts_per_unit = drive.counts_per_unit
         self._transmission = drive.joint_torque_per_motor_torque
         self._rated = drive.rated_torque
-        self._peak = drive.peak_torque
+        self._peak = self._full_peak = drive.peak_torque
+        self._shift = 0
         self._noise = axis.torque_noise / abs(drive.joint_torque_per_motor_torque)
         self._position_gain = axis.position_gain
         self._speed_gain = motor_inertia * 2 * math.pi * axis.speed_loop_hz * radians_per_count
@@ -128,7 +131,15 @@ class Servo:
 
     def counts(self, position: float) -> int:
         """What the encoder reads at a joint position (rad or m)."""
-        return math.floor(position * self._counts_per_unit)
+        return math.floor(position * self._counts_per_unit) + self._shift
+
+    def shift_encoder(self, counts: int) -> None:
+        """The encoder reads so many counts more from now on."""
+        self._shift += counts
+
+    def limit_torque(self, share: float) -> None:
+        """The current saturates at this share of what makes the peak torque."""
+        self._peak = share * self._full_peak
 
     def torque_per_mille(self, seed: int, axis: int, cycle: int) -> int:
         """Measured torque, per mille of the rated one: the mean since it was asked for before, plus noise.
@@ -193,7 +204,7 @@ class Servo:
             speed = self._reference_step
             speed = max(0.0, speed - self._ramp) if speed > 0 else min(0.0, speed + self._ramp)
             reference = self.reference + speed
-        counts = math.floor(position * self._counts_per_unit)
+        counts = math.floor(position * self._counts_per_unit) + self._shift
         step = reference - self._last_reference
         self._speed_error += self._filter_share * (step - (counts - self._last_counts) - SUBSTEP_S * self._speed_error)
         self._last_reference = self.reference = reference
