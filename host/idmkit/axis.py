@@ -37,6 +37,8 @@ FRICTION_NAMES = ("Fv", "Fc")
 MAX_DELAY_CYCLES = 16
 MAX_NODE = 126
 """CANopen's last node, 127, is the board itself."""
+MAX_ERROR_DELAY_CYCLES = 31
+"""As the board can: its delay line holds 32 cycles."""
 MAX_TURNS = 128.0
 MAX_METRES = 128.0
 MAX_SPEED = 2048.0
@@ -298,8 +300,10 @@ def _read_drive(table: TomlTable, joint: str, buses: tuple[str, ...]) -> Drive:
         additive_torque_delay_cycles=table.integer(
             "additive_torque_delay_cycles", default=3, minimum=0, maximum=MAX_DELAY_CYCLES
         ),
-        torque_error_delay_cycles=table.integer("torque_error_delay_cycles", minimum=0, maximum=MAX_DELAY_CYCLES),
-        position_error_delay_cycles=table.integer("position_error_delay_cycles", minimum=0, maximum=MAX_DELAY_CYCLES),
+        torque_error_delay_cycles=table.integer("torque_error_delay_cycles", minimum=0, maximum=MAX_ERROR_DELAY_CYCLES),
+        position_error_delay_cycles=table.integer(
+            "position_error_delay_cycles", minimum=0, maximum=MAX_ERROR_DELAY_CYCLES
+        ),
         torque_feedback_lag_cycles=table.number("torque_feedback_lag_cycles", default=0.5, minimum=0, maximum=16),
     )
     table.finish()

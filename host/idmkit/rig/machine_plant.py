@@ -90,6 +90,7 @@ def _frames(robot: Robot) -> list[_Frame]:
         return _chain_frames(robot.serial.chain)
     assert robot.machine is not None
     lengths, kind = robot.machine.geometry, robot.machine.kind
+    rows: tuple[tuple[float, float, float], ...]
     if kind == "puma":
         quarter = math.pi / 2
         rows = (

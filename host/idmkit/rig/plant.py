@@ -221,7 +221,7 @@ class Plant(ABC):
         driven[index] = position
         self._scratch.qpos[:] = self._complete(driven)
         mujoco.mj_kinematics(self.model, self._scratch)
-        return self._scratch.geom_xpos[self._tip(index)].copy()
+        return np.array(self._scratch.geom_xpos[self._tip(index)])
 
     def step(self) -> None:
         """One time step with the present `force`; notes which axes touch their wall."""
