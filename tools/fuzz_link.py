@@ -196,7 +196,8 @@ def check_random(count: int, seed: int, micropython: Path) -> dict[str, Any]:
 
 def check_emulated(frames: int, seed: int) -> dict[str, Any]:
     """The whole firmware on QEMU, fed over its UART; it has to be as good as new afterwards."""
-    trials, expected = Trials(seed), Expected()
+    # The answer to one of these could be taken for the answer to ours.
+    trials, expected = Trials(seed, without="statistics"), Expected()
     began = time.monotonic()
     with Rig(load_robot("crank"), emulator="mps2") as rig, Board.open(rig.port, ("revolute",)) as board:
         connection = board.connection

@@ -35,11 +35,15 @@ BETWEEN_BODIES = b"\xfe\xfe"
 
 
 class Trials:
-    """An endless supply of trials for peers that read what goes in `direction`; the same for the same seed."""
+    """An endless supply of trials for peers that read what goes in `direction`; the same for the same seed.
 
-    def __init__(self, seed: int, direction: str = messages.TO_BOARD) -> None:
+    `without` names a message that is none of them.
+    """
+
+    def __init__(self, seed: int, direction: str = messages.TO_BOARD, *, without: str = "") -> None:
         self.direction = direction
         self.count = 0
+        self._kinds = [kind for kind in KINDS[direction] if messages.message_name(kind) != without]
         self._random = random.Random(seed)
 
     def stream(self, trials: int) -> tuple[bytes, set[int]]:
@@ -74,7 +78,7 @@ class Trials:
 
     def _body(self) -> bytes:
         rnd = self._random
-        kind = rnd.choice(KINDS[self.direction])
+        kind = rnd.choice(self._kinds)
         shape = rnd.random()
         if shape < 0.5:
             size = messages.payload_size(messages.message_name(kind), rnd.randrange(1, 7))
