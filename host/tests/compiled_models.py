@@ -22,6 +22,7 @@ from idmkit.robot_graph import robot_graph
 SINGLE = ("crank", "slide")
 SIX_AXES = ("tx40", "puma_base")
 MACHINES = ("two_link", "scara", "delta", "puma", *SIX_AXES)
+READY = (*SINGLE, "two_link", "scara", "delta", "puma", "tx40")
 MODELS = (*SINGLE, "axes", "arm", *MACHINES, "written_out")
 
 

