@@ -62,6 +62,7 @@ def main():
 
     # Modules that come from files leave garbage among what stays: collected often, large pieces stay together.
     gc.threshold(8192)
+    from idmwire.faults import FAULT_NUMBERS
     from motionboard.commands import Commands
     from motionboard.controller import Controller
     from motionboard.link import Link
@@ -75,6 +76,9 @@ def main():
     link = Link(board.link)
 
     def idle(milliseconds):
+        # Fed where the next cycle is waited for, and nowhere else.
+        if watchdog is not None:
+            watchdog.feed()
         if milliseconds:
             board.sleep(0 if link.busy else milliseconds)
         link.serve()
@@ -85,8 +89,11 @@ def main():
     # A store on raw flash has no files; there the models are in the root of the file system.
     models = ModelStore(controller, link, parameters, board.store if isinstance(board.store, str) else "")
     Commands(controller, link, parameters, models)
+    if board.bitten:
+        controller.faults.raise_fault(FAULT_NUMBERS["watchdog_reset"], 0, 0, None)
     models.boot()
     parameters.boot()
+    watchdog = board.watchdog()
     while not controller.leaving:
         try:
             if not controller.ready:
@@ -99,6 +106,8 @@ def main():
             if controller.fail():
                 sys.print_exception(error, sys.stderr)
     link.serve()
+    if watchdog is not None:
+        watchdog.stop()
 
 
 if not updating():

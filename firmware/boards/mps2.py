@@ -18,6 +18,11 @@ BOOT_WINDOW_MS = 100
 
 _UART0 = 0x40004000
 _UART1 = 0x40005000
+_WATCHDOG = 0x40008000
+# Memory that the program does not use, whose contents outlive a reset: says that the watchdog was started.
+_NOTE = 0x20000000
+_STARTED = 0x57444F47
+_TICKS_A_MS = 25_000
 
 
 # DATA at +0, STATE at +4: bit 0 the transmitter is full, bit 1 a byte has come. The transmitter is emptied by the
@@ -78,6 +83,40 @@ class _Can:
             at += _write(_UART1, buffer, at, n - at)
 
 
+# LOAD at +0, CONTROL at +8 (bits: run and interrupt, reset), INTCLR at +12, which loads it anew.
+@micropython.viper
+def _start_watchdog(base: ptr32, note: ptr32, ticks: int, started: int):
+    base[0] = ticks
+    base[2] = 3
+    note[0] = started
+
+
+@micropython.viper
+def _stop_watchdog(base: ptr32, note: ptr32):
+    base[2] = 0
+    note[0] = 0
+
+
+@micropython.viper
+def _feed_watchdog(base: ptr32):
+    base[3] = 1
+
+
+class _Watchdog:
+    """Run down, it interrupts, which nobody answers; run down again, it resets the chip."""
+
+    def __init__(self, milliseconds):
+        _start_watchdog(_WATCHDOG, _NOTE, milliseconds * _TICKS_A_MS, _STARTED)
+
+    def feed(self):
+        """Gives it its whole time again."""
+        _feed_watchdog(_WATCHDOG)
+
+    def stop(self):
+        """The program ends on purpose."""
+        _stop_watchdog(_WATCHDOG, _NOTE)
+
+
 class Board:
     """The ports and limits of this board."""
 
@@ -92,6 +131,12 @@ class Board:
         self.link = _Link()
         self.can = _Can()
         self.granted = True
+        self.bitten = machine.mem32[_NOTE] == _STARTED
+        machine.mem32[_NOTE] = 0
+
+    def watchdog(self):
+        """Starts the chip's watchdog."""
+        return _Watchdog(self.WATCHDOG_MS)
 
     def sleep(self, milliseconds):
         """Waits until a port has something, at most so long."""

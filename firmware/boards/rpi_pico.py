@@ -26,6 +26,11 @@ _PACKET = 64
 # Buffer control of endpoint 2 IN, the host's data, in the USB controller's memory (RP2040 datasheet, 4.1.2.5).
 _TO_HOST = 0x50100090
 _WITH_CONTROLLER = 0x400
+# The watchdog's control and scratch register 3 (RP2040 datasheet, 4.7.6). The chip's own reset() sets it off too, so
+# the scratch register, which outlives a reset, says that it was started here.
+_WATCHDOG_CTRL = 0x40058000
+_WATCHDOG_NOTE = 0x40058018
+_STARTED = 0x57444F47
 
 
 class _Link:
@@ -82,6 +87,20 @@ class _Can:
         self.uart.write(buffer, n)
 
 
+class _Watchdog:
+    """The chip's watchdog, which MicroPython cannot stop and the REPL does not feed: it is stopped by its register."""
+
+    def __init__(self, milliseconds):
+        machine.mem32[_WATCHDOG_NOTE] = _STARTED
+        self._chip = machine.WDT(timeout=milliseconds)
+        self.feed = self._chip.feed
+
+    def stop(self):
+        """The program ends on purpose."""
+        machine.mem32[_WATCHDOG_CTRL] = 0
+        machine.mem32[_WATCHDOG_NOTE] = 0
+
+
 class Board:
     """The ports and limits of this board."""
 
@@ -96,9 +115,15 @@ class Board:
         self.link = _Link()
         self.can = _Can()
         self.granted = False
+        self.bitten = machine.mem32[_WATCHDOG_NOTE] == _STARTED
+        machine.mem32[_WATCHDOG_NOTE] = 0
         self._poll = select.poll()
         self._poll.register(sys.stdin, select.POLLIN)
         self._poll.register(self.can.uart, select.POLLIN)
+
+    def watchdog(self):
+        """Starts the chip's watchdog."""
+        return _Watchdog(self.WATCHDOG_MS)
 
     def sleep(self, milliseconds):
         """Waits until a port has something, at most so long."""

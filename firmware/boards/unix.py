@@ -65,9 +65,14 @@ class Board:
         self.link = _Port(source, open(1, "wb"))
         self.can = _CanPort(can, can)
         self.granted = os.getenv("IDM_CLOCK") == "sync"
+        self.bitten = False
         self._poll = select.poll()
         self._poll.register(source, select.POLLIN)
         self._poll.register(can, select.POLLIN)
+
+    def watchdog(self):
+        """None: a process has no chip that would reset it, and a thread of its own would be no watchdog."""
+        return None
 
     def sleep(self, milliseconds):
         """Waits until a port has something, at most so long. ipoll reuses its tuple: nothing allocates."""

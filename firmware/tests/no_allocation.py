@@ -51,6 +51,7 @@ class Board:
     RING_BLOCKS = 8
     BOOT_WINDOW_MS = 0
     granted = True
+    bitten = False
 
     def __init__(self):
         self.link = LinkPort(2048)
@@ -65,6 +66,15 @@ class Board:
         self.armed_cycles = 0
         self.script = script(self)
         Board.last = self
+
+    def watchdog(self):
+        return self
+
+    def feed(self):
+        self.fed = True
+
+    def stop(self):
+        assert self.fed
 
     def sleep(self, milliseconds):
         self.lock.release()

@@ -29,6 +29,7 @@ FAULTS = (
     (10, "model_missing", NOTE),
     (11, "parameters_defaulted", NOTE),
     (12, "program_error", DISABLE),
+    (13, "watchdog_reset", NOTE),
 )
 
 FAULT_NUMBERS = {name: number for number, name, _ in FAULTS}

@@ -85,6 +85,11 @@ FAULT_TEXTS = {
         "the firmware met an error of its own",
         "Read the trace, restart the board and report the fault with the firmware's version.",
     ),
+    "watchdog_reset": FaultText(
+        "the board's watchdog has restarted it, because its program stood still",
+        "Look at the drives, which lost their master in the middle of whatever it was; then clear the fault, and report "
+        "it with the firmware's version.",
+    ),
 }
 
 _UNKNOWN = FaultText("this package does not know it", "Update this package to the board's firmware.")

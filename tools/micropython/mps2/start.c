@@ -27,9 +27,13 @@ static void fault(void) {
     board_exit(1);
 }
 
+// The watchdog's first warning: who does not feed it does not listen either. Its second one resets the core.
+static void warning(void) {
+}
+
 // The core's 15 exceptions, then the board's interrupts as far as they are enabled.
 __attribute__((section(".vectors"), used)) static const void *vectors[16 + 10] = {
-    &_stack_top, reset, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault,
+    &_stack_top, reset, warning, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault,
     board_uart0_interrupt, fault, fault, fault, fault, fault, fault, fault, fault, fault,
 };
 
