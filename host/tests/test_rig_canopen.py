@@ -181,3 +181,58 @@ def test_an_emergency_reaches_the_master(master):
     assert arrived.wait(30)
     assert codes == [0x3210]
     assert node.sdo["Error code"].raw == 0x3210
+
+
+def test_a_mapping_that_cannot_be_is_refused(master):
+    _cell, _network, node = master
+    node.nmt.state = "PRE-OPERATIONAL"
+    mapping = node.sdo["RPDO mapping"]
+    with pytest.raises(canopen.SdoAbortedError) as refused:
+        mapping[0].raw = 0
+    assert refused.value.code == 0x08000022  # the PDO is in use
+    node.sdo["RPDO communication"][1].raw = 0x80000201
+    mapping[0].raw = 0
+    mapping[1].raw = 0x60640020  # the actual position is no command
+    with pytest.raises(canopen.SdoAbortedError) as refused:
+        mapping[0].raw = 1
+    assert refused.value.code == 0x06040041
+    mapping[1].raw = 0x607A0020
+    mapping[0].raw = 1
+
+
+def test_heartbeats_go_both_ways(master):
+    cell, network, node = master
+    heard, news = [], threading.Condition()
+
+    def hear(state):
+        with news:
+            heard.append(state)
+            news.notify_all()
+
+    def wait_for(state):
+        with news:
+            assert news.wait_for(lambda: state in heard, 30), heard
+            heard.clear()
+
+    node.nmt.add_heartbeat_callback(hear)
+    node.nmt.state = "RESET"
+    wait_for(0)
+    # The master's node is 127; the drive's time is the bus's, a millisecond a SYNC.
+    node.sdo.download(0x1016, 1, (127 << 16 | 200).to_bytes(4, "little"))
+    node.sdo["Heartbeat"].raw = 20
+    node.nmt.state = "OPERATIONAL"
+    emergencies, arrived = [], threading.Event()
+    node.emcy.add_callback(lambda emergency: (emergencies.append(emergency.code), arrived.set()))
+    for _ in range(5):
+        network.send_message(0x77F, b"\x05")
+        for _ in range(50):
+            network.sync.transmit()
+    wait_for(5)
+    assert emergencies == []
+    for _ in range(250):
+        network.sync.transmit()
+    assert arrived.wait(30)
+    assert emergencies == [0x8130]
+    network.sync.transmit()
+    assert node.sdo["Error register"].raw == 0x10
+    assert cell.drives[0].nmt_state == 127

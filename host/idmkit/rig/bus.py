@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from idmkit.canbus import frame_bits
 from idmkit.rig.node import SDO_ANSWER, SDO_REQUEST, SYNC, Node
@@ -12,23 +13,31 @@ _FUNCTION = 0x780
 _NODE = 0x7F
 
 
+@dataclass
+class _Request:
+    """A frame that waits for the wire, and how many of its bits are left; None stands for those of the master."""
+
+    bits: float
+    frame: Frame | None
+
+
 class Bus:
     """Hands frames to the nodes. A SYNC waits in `sync_waiting` until time is granted for it.
 
     A SYNC that arrives while another one waits is lost, as it would be on a bus whose drives are late;
     `lost_syncs` counts them.
 
-    Frames take their time on the wire, at worst-case stuffing: what does not fit into a cycle at `bitrate` comes in
-    the next one (`late_frames`), by the order of identifiers, or is overwritten by its own successor (`lost_frames`).
-    Set-up by SDO belongs to no cycle and takes none of its time. `lose` and `delay` spoil single nodes' frames; a
+    Frames take their time on the wire, at worst-case stuffing: an answer that does not fit into a cycle at `bitrate`
+    comes in the next one (counted in `late_frames`), or is overwritten by its own successor (`lost_frames`). Set-up by
+    SDO belongs to no cycle and takes none of its time. `lose` and `delay` spoil single nodes' frames; a
     `silent` bus carries nothing, either way.
     """
 
     def __init__(self, nodes: Sequence[Node], bitrate: int, cycle_time_s: float) -> None:
         self._nodes = nodes
         self._capacity = bitrate * cycle_time_s
-        self._sent_bits = 0.0
-        self._waiting: dict[int, bytes] = {}
+        self._sent_bits = 0
+        self._queue: list[_Request] = []
         self._losing: dict[int, int] = {}
         self._delaying: dict[int, tuple[int, int]] = {}
         self._delayed: list[tuple[int, Frame]] = []
@@ -110,26 +119,36 @@ class Bus:
     def restart(self) -> None:
         """A power cycle: nothing is on its way."""
         self.sync_waiting = False
-        self._sent_bits = 0.0
-        self._waiting = {}
+        self._sent_bits = 0
+        self._queue = []
         self._delayed = []
 
     def _in_time(self, frames: list[Frame]) -> list[Frame]:
-        """Which of the answers are on the wire before the cycle is over."""
-        used, self._sent_bits = self._sent_bits, 0.0
-        if used + sum([frame_bits(len(data)) for _, data in frames]) <= self._capacity and not self._waiting:
+        """What has left the wire when the cycle is over: what was left before, the master's frames, then answers."""
+        sent, self._sent_bits = self._sent_bits, 0
+        if not self._queue and sent + sum([frame_bits(len(data)) for _, data in frames]) <= self._capacity:
             return frames
-        for identifier, data in frames:
-            self.lost_frames += identifier in self._waiting
-            self._waiting[identifier] = data
+        self._request(_Request(sent, None))
+        for frame in sorted(frames):
+            bits = 0 if frame[0] & _FUNCTION == SDO_ANSWER else frame_bits(len(frame[1]))
+            self._request(_Request(bits, frame))
         arrived = []
-        for identifier in sorted(self._waiting):
-            bits = 0 if identifier & _FUNCTION == SDO_ANSWER else frame_bits(len(self._waiting[identifier]))
-            if used + bits > self._capacity:
-                break
-            used += bits
-            arrived.append((identifier, self._waiting.pop(identifier)))
-        self.late_frames += len(self._waiting)
-        # What the master alone has too much of keeps the bus busy in the next cycle, too.
-        self._sent_bits = max(0.0, used - self._capacity)
+        room = self._capacity
+        while self._queue and self._queue[0].bits <= room:
+            request = self._queue.pop(0)
+            room -= request.bits
+            if request.frame is not None:
+                arrived.append(request.frame)
+        if self._queue:
+            self._queue[0].bits -= room
+        self.late_frames += sum(request.frame is not None for request in self._queue)
         return arrived
+
+    def _request(self, new: _Request) -> None:
+        """Queues a frame; one of the same sender that still waits is overwritten, as in a controller's mailbox."""
+        for request in self._queue:
+            if (request.frame or (0,))[0] == (new.frame or (0,))[0]:
+                self.lost_frames += 1
+                request.frame = new.frame
+                return
+        self._queue.append(new)
