@@ -123,6 +123,7 @@ class Board:
     NAME = NAME
     RING_BLOCKS = RING_BLOCKS
     BOOT_WINDOW_MS = BOOT_WINDOW_MS
+    WATCHDOG_MS = 20000
     store = ""
 
     def __init__(self):

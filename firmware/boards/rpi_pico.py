@@ -107,6 +107,7 @@ class Board:
     NAME = NAME
     RING_BLOCKS = RING_BLOCKS
     BOOT_WINDOW_MS = BOOT_WINDOW_MS
+    WATCHDOG_MS = 2000
     store = ""
 
     def __init__(self):
