@@ -20,15 +20,15 @@ from idmwire import scales
 
 MOST_HARMONICS = 8
 SHORTEST_PERIOD_CYCLES = 64
-MOST_MOVES = 16
+MOST_MOVES = 13
 """What the board has room for; MOST_MOVES in the table of an axis, which it goes through again and again."""
-AXIS_WORDS = 128
+AXIS_WORDS = 96
 """Words of a board's motion_data for each axis."""
 WIDEST_ANGLE = 0.5
 """Angle (rad) of the last harmonic in a segment at most: the quintic then misses 1e-4 of its acceleration."""
 
 _MOST_SPEED, _MOST_TURN, _MOST_COEFFICIENT = 0xFF00000, 0x3FF00000, 0x8000000
-_MOST_V, _MOST_A = 2**29, 2**27
+_MOST_V, _MOST_A = 0x3F000000, 2**28
 _MOST_FRACTION = 15
 _KNOT = 2**9
 """Speeds and accelerations of knots count 2**-9 counts of position a segment and a segment squared."""
