@@ -72,7 +72,6 @@ class Board:
 
     def watchdog(self):
         """None: a process has no chip that would reset it, and a thread of its own would be no watchdog."""
-        return None
 
     def sleep(self, milliseconds):
         """Waits until a port has something, at most so long. ipoll reuses its tuple: nothing allocates."""
