@@ -1,6 +1,8 @@
 """What the messages of the host do on the board: one method a message, of the same name."""
 
 import sys
+import time
+from array import array
 
 from idmwire import PROTOCOL_MAJOR, PROTOCOL_MINOR, channels, framing, messages, scales
 from idmwire.faults import FAULT_NUMBERS
@@ -8,6 +10,7 @@ from idmwire.schema import SCHEMA_HASH
 from motionboard import VERSION, codec
 from motionboard.axis import MAX_AXES
 from motionboard.capture import BLOCK_BYTES
+from motionboard.clock import LATENESS_BINS
 from motionboard.controller import DISARMED
 from motionboard.fixed import SH
 from motionboard.motion import MOVE, SINE_WAVE
@@ -15,6 +18,7 @@ from motionboard.parameters import STAGE_BYTES
 
 _HEAD = framing.HEADER_BYTES
 _CYCLES_MASK = 0x3FFFFFFF
+_NO_LATENESS = array("i", [0] * LATENESS_BINS)
 _DEFAULTED = FAULT_NUMBERS["parameters_defaulted"]
 # Payload lengths by number of axes, so that no length is computed while armed.
 _MOVE_SIZES = [messages.payload_size("move", n) for n in range(MAX_AXES + 1)]
@@ -117,6 +121,17 @@ class Commands:
         link.put32(drives.saturations if drives else 0)
         link.put32(drives.misses if drives else 0)
         link.put32(drives.bus_errors if drives else 0)
+        link.finish()
+
+    def read_timing(self):
+        link = self.link
+        clock = self.controller.clock
+        link.begin()
+        link.put32(self.controller.cycle_number)
+        link.put32(time.ticks_us() & _CYCLES_MASK)
+        link.put32(clock.missed if clock else 0)
+        link.put32(clock.latest_us if clock else 0)
+        link.put_words(clock.lateness if clock else _NO_LATENESS, 0, LATENESS_BINS)
         link.finish()
 
     def read_fault(self):

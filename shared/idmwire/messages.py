@@ -97,7 +97,7 @@ MESSAGES = (
         ("overflows", "I", 1, "runs without a delimiter"),
         ("repeats", "I", 1, "commands that arrived twice"),
         ("cycles", "I", 1, "cycle"),
-        ("overruns", "I", 1, "cycles that began late"),
+        ("overruns", "I", 1, "cycles that began late, by more than a quarter of the period"),
         ("longest_cycle_us", "I", 1, "us"),
         ("capture_holds", "I", 1, "cycles held because the ring was full"),
         ("capture_overwritten", "I", 1, "blocks lost because the ring was full"),
@@ -105,6 +105,14 @@ MESSAGES = (
         ("torque_saturations", "I", 1, "torque offsets cut to 16 bits"),
         ("drive_misses", "I", 1, "cycles in which a drive's answer was missing"),
         ("bus_errors", "I", 1, "CAN lines that were no frame"),
+    )),
+    (0x05, "read_timing", TO_BOARD, 16, ()),
+    (0x85, "read_timing_answer", TO_HOST, 16, (
+        ("cycle", "I", 1, "cycle"),
+        ("ticks_us", "I", 1, "the board's clock at this answer, us, begins anew after 2^30 - 1"),
+        ("missed", "I", 1, "cycles left out because another was later than a period"),
+        ("latest_us", "I", 1, "us"),
+        ("lateness", "64s", 1, "u32 x 16: cycles by how late they began: 0, 1, 2 to 3, 4 to 7 us and so on, all others last"),
     )),
     (0x10, "read_property", TO_BOARD, 16, (("property", "B", 1, "number"), ("axis", "B", 1, "axis"))),
     (0x90, "read_property_answer", TO_HOST, 16, (
