@@ -146,6 +146,11 @@ class FakeBoard:
     def _statistics(self, fields: Fields) -> Fields:
         return self.counts | {"cycles": self.cycle, "capture_overwritten": self.overwritten}
 
+    def _read_timing(self, fields: Fields) -> Fields:
+        lateness = struct.pack("<16I", *range(15), 2**32 - 1)
+        ticks = {"cycle": self.cycle, "ticks_us": 1000 * self.cycle}
+        return ticks | {"missed": 3, "latest_us": 20_000, "lateness": lateness}
+
     # Properties and images
 
     def _slot(self, fields: Fields) -> tuple[Any, int]:
