@@ -43,6 +43,11 @@ def tool_position(robot: Robot, q: Any) -> Any:
 
 def chain_end(chain: Chain, q: Any) -> Any:
     """Origin of the last link's frame in the base frame, SX [3], m."""
+    return chain_frame(chain, q)[0]
+
+
+def chain_frame(chain: Chain, q: Any) -> tuple[Any, Any]:
+    """The last link's frame in the base frame: its origin, SX [3], m, and its rotation, SX [3, 3]."""
     position, rotation = ca.SX.zeros(3), ca.SX.eye(3)
     for k, joint in enumerate(chain.joints):
         position += rotation @ _sparse(joint.translation)
@@ -53,7 +58,7 @@ def chain_end(chain: Chain, q: Any) -> Any:
         along = np.outer(joint.axis, joint.axis)
         turned = _sparse(along) + _sparse(np.eye(3) - along) * ca.cos(q[k]) + _sparse(skew(joint.axis)) * ca.sin(q[k])
         rotation = rotation @ turned
-    return ca.densify(position)
+    return ca.densify(position), rotation
 
 
 def _sparse(values: Any) -> Any:

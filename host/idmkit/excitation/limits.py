@@ -103,7 +103,6 @@ def plan_limits(model: ExcitedModel, box: Box | None = None) -> Limits:
     Torque keeps below TorqueThreshold and PEAK_SHARE of the drive's peak. Raises ModelError for an empty box.
     """
     robot = model.robot
-    states = tuple(tuple(_state_limit(robot, k, kind) for k in range(len(robot.axes))) for kind in STATE_KINDS)
     torque = []
     for axis in robot.axes if model.nominal is not None else ():
         most = PEAK_SHARE * axis.drive.joint_peak_torque
@@ -115,7 +114,12 @@ def plan_limits(model: ExcitedModel, box: Box | None = None) -> Limits:
         if not low < high:
             raise ModelError(f"the box in {name} is {low:g} to {high:g} m; the first must be below the second")
         edges.append(Limit("box", name, low, high, "m"))
-    return Limits(states, tuple(torque), tuple(edges))
+    return Limits(state_limits(robot), tuple(torque), tuple(edges))
+
+
+def state_limits(robot: Robot) -> tuple[tuple[Limit, ...], ...]:
+    """Limits of position, speed, acceleration and jerk, one row each in the order of the axes."""
+    return tuple(tuple(_state_limit(robot, k, kind) for k in range(len(robot.axes))) for kind in STATE_KINDS)
 
 
 def _state_limit(robot: Robot, index: int, kind: str) -> Limit:

@@ -139,11 +139,11 @@ def plan_trapezoids(
     Raises IdentificationError that names the limits which are exceeded even by gentle moves.
     """
     robot = model.robot
-    duration = max(axis.identification.duration_s for axis in robot.axes) if duration_s is None else duration_s
+    run_s = max(axis.identification.duration_s for axis in robot.axes) if duration_s is None else duration_s
     limits = plan_limits(model, box)
     proofs: tuple[Proof, ...] = ()
     for part in GENTLER:
-        motion = trapezoids(robot, duration, part, 1 / (2 * highest_hz))
+        motion = trapezoids(robot, run_s, part, 1 / (2 * highest_hz))
         proofs = prove(motion, model, limits)
         if all(proof.holds for proof in proofs):
             return TrapezoidPlan(robot.name, tuple(axis.name for axis in robot.axes), motion, part, proofs)
@@ -193,7 +193,7 @@ def _fill(
         target, way = ends[(len(moves) + 1) % 2], ends[1] - ends[0]
         move = _slowed(_move(axis, target, way, USABLE * speed, USABLE * acceleration), least_s)
         move = _in_segments(move, way, segment_s)
-        time += sum(_times(way, move))
+        time += duration(way, move)
         if time > duration_s:
             return tuple(moves)
         moves.append(move)
@@ -202,8 +202,15 @@ def _fill(
 
 def _move(axis: Axis, target: float, way: float, speed: float, acceleration: float) -> Move:
     """A move over `way` with these parts of the limits, less where the way is too short for them."""
-    j, v = USABLE * axis.jerk_max, speed * axis.velocity_max
-    a = min(acceleration * axis.acceleration_max, math.sqrt(v * j))
+    return jerk_limited(
+        target, way, speed * axis.velocity_max, acceleration * axis.acceleration_max, USABLE * axis.jerk_max
+    )
+
+
+def jerk_limited(target: float, way: float, speed: float, acceleration: float, jerk: float) -> Move:
+    """The fastest move over `way` > 0 within these peaks, which it does not reach where the way is too short."""
+    v, j = speed, jerk
+    a = min(acceleration, math.sqrt(v * j))
     # Ramps take v (v/a + a/j); for the way to hold them, v falls, and a with it where it is no longer reached.
     if v * (v / a + a / j) > way:
         v = a / 2 * (math.sqrt((a / j) ** 2 + 4 * way / a) - a / j)
@@ -230,6 +237,11 @@ def _in_segments(move: Move, way: float, segment_s: float) -> Move:
     speed = way / ((2 * r + c + m) * segment_s)
     acceleration = speed / ((r + c) * segment_s)
     return replace(move, speed=speed, acceleration=acceleration, jerk=acceleration / (r * segment_s))
+
+
+def duration(way: float, move: Move) -> float:
+    """How long a move over `way` takes, s."""
+    return sum(_times(way, move))
 
 
 def _times(way: float, move: Move) -> tuple[float, float, float]:
