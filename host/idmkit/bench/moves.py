@@ -1,14 +1,19 @@
-"""Point-to-point motions within a robot's limits."""
+"""Point-to-point motions within a robot's limits, and of a delta no faster than its resonance allows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from idmkit.bench.bench import Bench
 from idmkit.board import units
 from idmkit.link import motion
-from idmkit.robot import Axis
+from idmkit.robot import Axis, Robot
+from idmkit.stiffness import soft_delta
+from idmkit.stiffness.geometry import platform_position
+from idmkit.stiffness.resonance import acceleration_time_of_move
 
 # The quintic 10 s^3 - 15 s^4 + 6 s^5: its largest speed, acceleration and jerk in distance / duration^k.
 PEAK_VELOCITY = 15 / 8
@@ -28,13 +33,29 @@ def shortest_time(axis: Axis, distance: float) -> float:
     )
 
 
+def move_time(robot: Robot, start: Sequence[float], target: Sequence[float]) -> float:
+    """The shortest time in s in which all axes may travel from `start` to `target` (rad or m) together.
+
+    A delta with a [model.stiffness] table accelerates for T_AccMin at least: half the move.
+    """
+    times = [shortest_time(axis, goal - here) for axis, here, goal in zip(robot.axes, start, target, strict=True)]
+    return max(*times, 2 * least_acceleration_time(robot, start, target))
+
+
+def least_acceleration_time(robot: Robot, start: Sequence[float], target: Sequence[float]) -> float:
+    """T_AccMin in s between two positions of a delta's axes, by its stiffness; 0 where there is none, and no way."""
+    if robot.machine is None or robot.machine.stiffness is None:
+        return 0.0
+    delta = soft_delta(robot)
+    first, last = (platform_position(delta.robot.geometry, np.array(q[:3])) for q in (start, target))
+    if np.array_equal(first, last):
+        return 0.0
+    return acceleration_time_of_move(delta.robot, first, last, delta.excitation_ratio)
+
+
 def move_to(bench: Bench, target: Sequence[float]) -> None:
     """Moves all axes to `target` (rad or m) together, at leisure, and waits until they hold there."""
-    here = positions(bench)
-    times = [
-        shortest_time(axis, goal - start) for axis, goal, start in zip(bench.robot.axes, target, here, strict=True)
-    ]
-    cycles = max(10, bench.cycles(COMFORT * max(times)))
+    cycles = max(10, bench.cycles(COMFORT * move_time(bench.robot, positions(bench), target)))
     start = bench.begin(lambda cycle: motion.move(bench.board, target, cycles, start_cycle=cycle))
     bench.run_until(start + cycles + 2)
     bench.settle()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.moves import move_to, shortest_time
+from idmkit.bench.moves import move_time, move_to
 from idmkit.bench.performance import Tracking, settling_cycles, tracking
 from idmkit.bench.run import TRACKING, Run, capture_while
 from idmkit.link import motion
@@ -75,8 +75,7 @@ def prove(bench: Bench, progress: Callable[[int], None] | None = None) -> Proof:
 
 def fast_move(bench: Bench, start: list[float], target: list[float], dwell_s: float) -> Run:
     """The fastest point-to-point motion that the limits allow, recorded with `dwell_s` after its end."""
-    times = [shortest_time(axis, b - a) for axis, a, b in zip(bench.robot.axes, start, target, strict=True)]
-    cycles = -(-max(times) // bench.robot.cycle_time_s)
+    cycles = -(-move_time(bench.robot, start, target) // bench.robot.cycle_time_s)
     run = capture_while(
         bench,
         TRACKING,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.moves import move_to, shortest_time
+from idmkit.bench.moves import move_time, move_to
 from idmkit.bench.performance import named
 from idmkit.bench.prove import fast_move
 from idmkit.bench.run import COLLISION, Run, capture_while
@@ -120,8 +120,7 @@ def collide(
 
 def fast_move_into_fault(bench: Bench, start: list[float], target: list[float], speed: float = 1.0) -> Run:
     """A fast move that may end in a fault; recorded with AFTER_S behind it. Does not wait for the axes to hold."""
-    times = [shortest_time(a, goal - here) for a, here, goal in zip(bench.robot.axes, start, target, strict=True)]
-    cycles = bench.cycles(max(times) / speed)
+    cycles = bench.cycles(move_time(bench.robot, start, target) / speed)
     return capture_while(
         bench,
         (*COLLISION, "torque_command"),

@@ -11,8 +11,10 @@ from idmkit.cartesian.pose import LEAST_SINGULAR, Tool, describe
 from idmkit.cartesian.spline import control_points, derivatives
 from idmkit.dynamics.rotations import Array
 from idmkit.errors import IdmError
-from idmkit.excitation.trapezoid import SEGMENT_CYCLES, Move, Trapezoids, duration, jerk_limited
+from idmkit.excitation.trapezoid import SEGMENT_CYCLES, Move, Trapezoids, duration, jerk_limited, slowed
 from idmkit.robot import Robot
+from idmkit.stiffness import soft_delta
+from idmkit.stiffness.resonance import acceleration_time_of_move
 
 RAMP_S = 0.1
 """Ramps of the path's speed are tried this short first; then they give way to the limits of the axes."""
@@ -45,7 +47,8 @@ class Line:
 def plan_line(robot: Robot, start: Array, goal: Array, speed: float) -> Line:
     """The line from where the tool is at the axes `start` [n] to `goal` [3] (m), at `speed` (m/s) or what is possible.
 
-    The tool keeps its orientation. Raises IdmError that names the place where the tool cannot go, or not reliably.
+    The tool keeps its orientation; a delta with a [model.stiffness] table accelerates for T_AccMin at least. Raises
+    IdmError that names the place where the tool cannot go, or not reliably.
     """
     tool = Tool(robot)
     start, goal = np.asarray(start, dtype=float), np.asarray(goal, dtype=float)
@@ -56,10 +59,15 @@ def plan_line(robot: Robot, start: Array, goal: Array, speed: float) -> Line:
     if not np.isfinite(goal).all() or way < LEAST_WAY:
         raise IdmError(f"the tool is at {describe(begin)} already; give another goal than {describe(goal)}")
     _follow(tool, start, begin, goal, np.linspace(0, 1, PLACES + 1))
-    acceleration = speed / RAMP_S
-    jerk, limit = 2 * acceleration / RAMP_S, ""
+    least_s = 0.0
+    if robot.machine is not None and robot.machine.stiffness is not None:
+        delta = soft_delta(robot)
+        least_s = acceleration_time_of_move(delta.robot, begin, goal, delta.excitation_ratio)
+    ramp_s = max(RAMP_S, least_s)
+    acceleration = speed / ramp_s
+    jerk, limit = 2 * acceleration / ramp_s, ""
     for _ in range(ROUNDS):
-        move = jerk_limited(way, way, speed, acceleration, jerk)
+        move = slowed(jerk_limited(way, way, speed, acceleration, jerk), least_s)
         path = _samples(robot, way, move)
         knots = _follow(tool, start, begin, goal, path[0] / way)
         points = control_points(knots)

@@ -191,7 +191,7 @@ def _fill(
     time = 0.0
     for speed, acceleration in cycle(order):
         target, way = ends[(len(moves) + 1) % 2], ends[1] - ends[0]
-        move = _slowed(_move(axis, target, way, USABLE * speed, USABLE * acceleration), least_s)
+        move = slowed(_move(axis, target, way, USABLE * speed, USABLE * acceleration), least_s)
         move = _in_segments(move, way, segment_s)
         time += duration(way, move)
         if time > duration_s:
@@ -220,7 +220,7 @@ def jerk_limited(target: float, way: float, speed: float, acceleration: float, j
     return Move(target, v, a, j)
 
 
-def _slowed(move: Move, least_s: float) -> Move:
+def slowed(move: Move, least_s: float) -> Move:
     """The move stretched in time until its acceleration lasts `least_s`."""
     stretch = max(1.0, least_s / (move.speed / move.acceleration + move.acceleration / move.jerk))
     return replace(
