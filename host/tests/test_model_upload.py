@@ -6,9 +6,11 @@ import random
 import struct
 import subprocess
 import time
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import cli
 import numpy as np
@@ -30,9 +32,13 @@ from idmkit.rig import Rig
 from idmkit.robot import load_robot
 from idmwire import framing, messages, model_file
 
+EMULATED = "mps2"
 words_of_both = pytest.mark.parametrize("words", WORDS)
-MPY = {64: 0x0B06, 32: 0x0706}
-"""sys.implementation._mpy of the two runtimes, as their greeting has it."""
+boards = pytest.mark.parametrize("kind", [*WORDS, pytest.param(EMULATED, marks=pytest.mark.emulated)])
+MPY = {64: 0x0B06, 32: 0x0706, EMULATED: 0x1B06}
+"""sys.implementation._mpy of the runtimes, as their greeting has it."""
+
+Kind = int | str
 
 
 @cache
@@ -41,8 +47,15 @@ def program(name: str) -> Program:
 
 
 @cache
-def made(name: str, words: int) -> bytes:
-    return make_model_file(program(name), MPY[words])
+def made(name: str, kind: Kind) -> bytes:
+    return make_model_file(program(name), MPY[kind])
+
+
+def bench_of(kind: Kind, folder: Path, **options: Any) -> AbstractContextManager[Session]:
+    """A rig without a model, its board a process with 64- or 32-bit words, or a Cortex-M3 in QEMU."""
+    if kind == EMULATED:
+        return session(32, folder, with_model=False, emulator=EMULATED, **options)
+    return session(int(kind), folder, with_model=False, **options)
 
 
 def parts(data: bytes) -> tuple[bytes, bytes, model_file.Contents]:
@@ -107,15 +120,15 @@ def broken_files(good: bytes) -> dict[str, tuple[str, bytes]]:
     return broken
 
 
-@words_of_both
-def test_a_model_is_used_at_once_and_after_a_restart(words: int, tmp_path: Path) -> None:
+@boards
+def test_a_model_is_used_at_once_and_after_a_restart(kind: Kind, tmp_path: Path) -> None:
     robot = load_robot("crank")
-    with session(words, tmp_path, with_model=False) as bench:
-        assert bench.board.hello.mpy_version == MPY[words]
+    with bench_of(kind, tmp_path) as bench:
+        assert bench.board.hello.mpy_version == MPY[kind]
         assert in_use(bench) == "none"
         heard: list[int] = []
-        assert models.upload_model(bench.board, made("crank", words), heard.append) == program("crank").hash
-        assert heard[-1] == len(made("crank", words))
+        assert models.upload_model(bench.board, made("crank", kind), heard.append) == program("crank").hash
+        assert heard[-1] == len(made("crank", kind))
         assert heard == sorted(heard)
         images.write_image(bench.board, model_image(robot, program("crank")))
         bench.arm()
@@ -130,15 +143,15 @@ def test_a_model_is_used_at_once_and_after_a_restart(words: int, tmp_path: Path)
         bench.disarm()
 
 
-@words_of_both
-def test_what_is_wrong_is_refused_by_name_and_the_model_stays(words: int, tmp_path: Path) -> None:
-    with session(words, tmp_path, with_model=False) as bench:
-        models.upload_model(bench.board, made("slide", words))
-        good = made("crank", words)
+@boards
+def test_what_is_wrong_is_refused_by_name_and_the_model_stays(kind: Kind, tmp_path: Path) -> None:
+    with bench_of(kind, tmp_path) as bench:
+        models.upload_model(bench.board, made("slide", kind))
+        good = made("crank", kind)
         for what, (expected, data) in broken_files(good).items():
             assert reason(bench.board, data) == expected, what
             assert in_use(bench) == "slide", what
-        other_module = parts(made("slide", words))[0]
+        other_module = parts(made("slide", kind))[0]
         assert reason(bench.board, changed(good, module=other_module)) == "wrong_hash"
         assert reason(bench.board, good[:-100], size=len(good), crc=model_file.file_crc(good)) == "truncated"
         assert reason(bench.board, b"", size=0) == "truncated"
@@ -154,7 +167,7 @@ def test_what_is_wrong_is_refused_by_name_and_the_model_stays(words: int, tmp_pa
 
 @words_of_both
 def test_pieces_follow_each_other_and_only_while_disarmed(words: int, tmp_path: Path) -> None:
-    with session(words, tmp_path, with_model=False) as bench:
+    with bench_of(words, tmp_path) as bench:
         board, data = bench.board, made("crank", words)
         assert refused(board.request, "stage_model", offset=4, data=b"x") == "out_of_range"
         send(board, data[:1000])
@@ -183,11 +196,11 @@ def test_pieces_follow_each_other_and_only_while_disarmed(words: int, tmp_path: 
             board.connection.exchange(messages.CODES["use_model"], b"1234567")
 
 
-@words_of_both
-def test_a_power_cut_at_any_message_leaves_the_old_or_the_new_model(words: int, tmp_path: Path) -> None:
-    with session(words, tmp_path, with_model=False, write=False) as bench:
-        models.upload_model(bench.board, made("slide", words))
-        data = made("crank", words)
+@boards
+def test_a_power_cut_at_any_message_leaves_the_old_or_the_new_model(kind: Kind, tmp_path: Path) -> None:
+    with bench_of(kind, tmp_path, write=False) as bench:
+        models.upload_model(bench.board, made("slide", kind))
+        data = made("crank", kind)
         pieces = range(0, len(data), 500)
         for sent in range(len(pieces) + 1):
             for offset in pieces[:sent]:
@@ -197,15 +210,15 @@ def test_a_power_cut_at_any_message_leaves_the_old_or_the_new_model(words: int, 
         # Cut while the board checks, tests and seals: after the command has gone out, without its answer.
         seen = set()
         before, after = "slide", "crank"
-        for cut in range(16):
-            wanted = made(after, words)
+        for cut in range(8 if kind == EMULATED else 16):
+            wanted = made(after, kind)
             send(bench.board, wanted)
             payload = messages.pack_payload(
                 "use_model", 1, {"size": len(wanted), "crc": model_file.file_crc(wanted)}
             )
             wire = framing.pack(HostCodec, messages.CODES["use_model"], 200, payload)
             bench.board.connection._port.write(wire)
-            time.sleep(0.0002 * cut)
+            time.sleep((0.01 if kind == EMULATED else 0.0002) * cut)
             process = bench.rig._process._process
             assert process is not None
             process.kill()
@@ -221,7 +234,7 @@ def test_a_power_cut_at_any_message_leaves_the_old_or_the_new_model(words: int, 
 @words_of_both
 def test_parameters_of_another_model_go_and_settings_stay(words: int, tmp_path: Path) -> None:
     robot = load_robot("crank")
-    with session(words, tmp_path, with_model=False) as bench:
+    with bench_of(words, tmp_path) as bench:
         board = bench.board
         models.upload_model(board, made("crank", words))
         images.write_image(board, model_image(robot, program("crank")))
@@ -252,7 +265,7 @@ def test_parameters_of_another_model_go_and_settings_stay(words: int, tmp_path: 
 
 @words_of_both
 def test_a_slot_that_rots_is_not_used(words: int, tmp_path: Path) -> None:
-    with session(words, tmp_path, with_model=False, write=False) as bench:
+    with bench_of(words, tmp_path, write=False) as bench:
         models.upload_model(bench.board, made("slide", words))
         models.upload_model(bench.board, made("crank", words))
         newest = tmp_path / "model_b.mpy"

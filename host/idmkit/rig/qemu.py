@@ -64,16 +64,20 @@ def find_image() -> Path:
 
 
 def qemu_command(image: Path, flash: Path, buses: list[int]) -> list[str]:
-    """The command line; UART 0 is the process's stdin and stdout, the next ones are the connected sockets `buses`."""
+    """The command line; UART 0 is the process's stdin and stdout, the next ones are the connected sockets `buses`.
+
+    A UART takes a byte at a time. Behind a multiplexer 32 bytes wait where the reader fetches them, else each one waits
+    until QEMU's main loop has come round. The multiplexer's escape character is none that a byte can be.
+    """
     uarts: list[str] = []
     for number, descriptor in enumerate(buses):
-        uarts += ["-chardev", f"socket,id=can{number},fd={descriptor}", "-serial", f"chardev:can{number}"]
+        uarts += ["-chardev", f"socket,id=can{number},mux=on,fd={descriptor}", "-serial", f"chardev:can{number}"]
     return [
         find_qemu(),
         *("-machine", "mps2-an385,memory-backend=flash"),
         *("-object", f"memory-backend-file,id=flash,size={FLASH_BYTES},share=on,mem-path={flash}"),
         *("-display", "none", "-monitor", "none", "-semihosting"),
-        *("-chardev", "stdio,id=link,signal=off", "-serial", "chardev:link"),
+        *("-echr", "0x100", "-chardev", "stdio,id=link,mux=on,signal=off", "-serial", "chardev:link"),
         *uarts,
         *("-kernel", str(image)),
     ]
