@@ -6,18 +6,40 @@ drives: nobody answers on the bus.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
 import termios
 import threading
 import tty
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from idmkit.rig.process import find_micropython
 from idmkit.rig.qemu import FLASH_FILE, fill_flash, find_image, qemu_command
+
+
+@contextlib.contextmanager
+def quiet_bus() -> Iterator[socket.socket]:
+    """The board's end of a bus that takes everything, as a wire does, and answers nothing."""
+    ours, bus = socket.socketpair()
+    bus.setblocking(False)
+
+    def drain() -> None:
+        while ours.recv(4096):
+            pass
+
+    thread = threading.Thread(target=drain, daemon=True)
+    thread.start()
+    try:
+        with bus:
+            yield bus
+        thread.join()
+    finally:
+        ours.close()
 
 
 class ReplBoard:
@@ -78,17 +100,15 @@ class UnixBoard(ReplBoard):
     def _live(self) -> None:
         python = [str(find_micropython()), "-X", "heapsize=1M"]
         while not self._closing:
-            ours, bus = socket.socketpair()
-            with ours, bus:
-                bus.setblocking(False)
+            with quiet_bus() as bus:
                 # The firmware never waits for its port, a REPL does. Without power there is no REPL either.
                 if self._run([*python, "main.py"], bus, blocking=False) >= 0:
                     self._run(python, bus, blocking=True)
 
     def files(self) -> dict[str, bytes]:
         """What is on the board, without its parameters."""
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in self.folder.rglob("*.*")
-                if path.is_file() and "parameters" not in str(path)}  # fmt: skip
+        found = [path for path in self.folder.rglob("*.*") if path.is_file() and path.name != "slot.bin"]
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in found}
 
 
 class QemuBoard(ReplBoard):
@@ -103,6 +123,5 @@ class QemuBoard(ReplBoard):
 
     def _live(self) -> None:
         while not self._closing:
-            ours, bus = socket.socketpair()
-            with ours, bus:
-                self._run(qemu_command(self._image, self._flash, bus.fileno()), bus, blocking=False)
+            with quiet_bus() as bus:
+                self._run(qemu_command(self._image, self._flash, [bus.fileno()]), bus, blocking=False)

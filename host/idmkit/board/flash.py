@@ -20,7 +20,7 @@ from idmkit.board.backup import Backup
 from idmkit.errors import IdmError, LinkError
 from idmkit.link.client import Board
 from idmkit.link.hello import Hello
-from idmkit.link.repl import Repl
+from idmkit.link.repl import NEW, Repl
 from idmwire.schema import SCHEMA_HASH
 
 UPDATE = "idm-update.json"
@@ -105,7 +105,14 @@ class _Update:
         """Restarts a board that stands at its prompt with firmware on it, to have its settings told; True for one."""
         with self._step("prompt"), Repl.enter(self._port, wait_s=prompt_s) as repl:
             there = repl.hashes()
-            if UPDATE in there or not any(_is_firmware(path) for path in there):
+            if UPDATE in there:
+                try:
+                    backup.parse(repl.read(UPDATE).decode(errors="replace"))
+                    return False
+                except ValueError:
+                    # The power went while it was written, so nothing else has changed.
+                    repl.remove(UPDATE)
+            if not any(_is_firmware(path) for path in there):
                 return False
             repl.reset()
         return True
@@ -119,13 +126,18 @@ class _Update:
         with self._step("back up"):
             held = held or Backup(datetime.now(UTC).replace(microsecond=0).isoformat())
             self._name_unknown(repl, held)
-            others = {path: repl.read(path) for path in there if not _is_firmware(path) and path != UPDATE}
+            others = {path: repl.read(path) for path in there if not _is_firmware(path) and UPDATE not in path}
             self.done.backup = backup.keep(held, folder, others)
             self._tell("back up", f"{len(others)} files and the settings in {self.done.backup}")
         with self._step("check"):
             files = firmware.firmware_files(self._board, self._architecture(repl))
         changed = {path: data for path, data in files.items() if there.get(path) != _sha256(data)}
-        stale = [path for path in there if _is_firmware(path) and path not in files]
+        # The rest of an attempt that died while it wrote is written over; what nobody needs goes.
+        stale = [
+            path
+            for path in there
+            if _is_firmware(path) and path not in files and path.removesuffix(NEW) not in changed
+        ]
         if changed or stale or self._marked:
             self._replace(repl, held, changed, stale, files)
 
@@ -162,9 +174,15 @@ class _Update:
             if str(problem).startswith("Step "):
                 raise
             kind = LinkError if isinstance(problem, LinkError) else IdmError
-            state = "The board waits for the same command to go on" if self._marked else "The board is as it was"
+            number = STEPS.index(name)
+            if self._marked:
+                state = "The board waits for the same command to go on"
+            elif number > STEPS.index("unmark"):
+                state = "All files are in place; restart the board and see `idm info`"
+            else:
+                state = "The board is as it was"
             raise kind(
-                f"Step {STEPS.index(name) + 1} of {len(STEPS)} ({name}) failed: {str(problem).rstrip('.')}. {state}."
+                f"Step {number + 1} of {len(STEPS)} ({name}) failed: {str(problem).rstrip('.')}. {state}."
             ) from problem
 
     def _held_by_firmware(self) -> Backup | None:
@@ -265,8 +283,9 @@ def _describe(hello: Hello) -> str:
 
 
 def _is_firmware(path: str) -> bool:
-    return path == firmware.MAIN or (
-        path.partition("/")[0] in firmware.PACKAGES and path.endswith((".py", ".mpy", ".new"))
+    path = path.removesuffix(NEW)
+    return path in (firmware.MAIN, SETTINGS) or (
+        path.partition("/")[0] in firmware.PACKAGES and path.endswith((".py", ".mpy"))
     )
 
 

@@ -22,9 +22,13 @@ except ImportError as problem:
 
 ANSWER_S = 3.0
 """How long a prompt may take that is there."""
+SILENCE_S = 10.0
+"""How long code may run without a word: erasing and writing flash takes its time."""
 READ_S = 1.0
 INTERRUPT_PERIOD_S = 0.05
 CHUNK = 1024
+NEW = ".new"
+"""Ends the name of a file that is not in its place yet."""
 _INTERRUPT = b"\r\x03\r\x01"
 _BANNER = b"raw REPL"
 
@@ -115,7 +119,10 @@ class Repl:
     def run(self, code: str) -> str:
         """What `code` prints; raises LinkError with the last line of its traceback where it fails."""
         with self._errors():
-            return bytes(self._transport.exec(code)).decode(errors="replace")
+            printed, error = self._transport.exec_raw(code, timeout=SILENCE_S)
+            if error:
+                raise TransportExecError(printed, error.decode(errors="replace"))
+            return bytes(printed).decode(errors="replace")
 
     def value(self, expression: str) -> Any:
         """The value of an expression that is a literal when printed."""
@@ -136,10 +143,10 @@ class Repl:
         with self._errors():
             if folder and not self._transport.fs_isdir(folder):
                 self._transport.fs_mkdir(folder)
-        self.run(f"from binascii import a2b_base64\nfile = open({path + '.new'!r}, 'wb')")
+        self.run(f"from binascii import a2b_base64\nfile = open({path + NEW!r}, 'wb')")
         for at in range(0, len(data), CHUNK):
             self.run(f"file.write(a2b_base64({b64encode(data[at : at + CHUNK])!r}))")
-        self.run(f"file.close()\n{_MOVE.format(new=path + '.new', old=path)}")
+        self.run(f"file.close()\n{_MOVE.format(new=path + NEW, old=path)}")
 
     def remove(self, path: str) -> None:
         """Deletes a file."""
