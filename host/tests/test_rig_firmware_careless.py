@@ -270,8 +270,9 @@ from motionboard import controller
 configure = controller.Controller.configure
 
 def late(self, image):
+    connected = configure(self, image)
     self.cycle_number = 2**30 - 700
-    return configure(self, image)
+    return connected
 
 controller.Controller.configure = late
 import main
