@@ -153,7 +153,7 @@ def test_a_board_that_is_no_board_is_told(tmp_path: Path) -> None:
 
 def test_another_mpy_version_is_refused(board: UnixBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(firmware, "mpy_version", lambda: (7, 0))
-    with pytest.raises(IdmError, match=r"takes \.mpy version 6\.3 for core 2, mpy-cross here makes 7\.0"):
+    with pytest.raises(IdmError, match=r"takes \.mpy version 6\.3 for x64, mpy-cross here makes 7\.0"):
         flashed(board, tmp_path)
 
 

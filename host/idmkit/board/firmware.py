@@ -14,11 +14,6 @@ from idmkit.errors import IdmError
 PACKAGES = ("boards", "drives", "idmwire", "motionboard")
 """Folders on the board that hold firmware and nothing else."""
 MAIN = "main.py"
-ARCHITECTURES = (
-    "", "x86", "x64", "armv6", "armv6m", "armv7m", "armv7em", "armv7emsp", "armv7emdp", "xtensa", "xtensawin",
-    "rv32imc", "rv64imc",
-)  # fmt: skip
-"""Names that mpy-cross has for the numbers in sys.implementation._mpy, from bit 10 on."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 from idmkit.board import backup, firmware
 from idmkit.board.backup import Backup
+from idmkit.board.model_file import architecture
 from idmkit.errors import IdmError, LinkError
 from idmkit.link.client import Board
 from idmkit.link.hello import Hello
@@ -227,14 +228,14 @@ class _Update:
                 f"{facts['platform']} with {facts['machine']}; give the board that is there (docs/boards.md)"
             )
         version, ours = (facts["mpy"] & 0xFF, facts["mpy"] >> 8 & 3), firmware.mpy_version()
-        number = facts["mpy"] >> 10
-        if version != ours or not 0 < number < len(firmware.ARCHITECTURES):
+        target = architecture(facts["mpy"])
+        if version != ours:
             raise IdmError(
-                f"the board's MicroPython takes .mpy version {version[0]}.{version[1]} for core {number}, mpy-cross "
-                f"here makes {ours[0]}.{ours[1]}; install a MicroPython on the board that fits, or another mpy-cross"
+                f"the board's MicroPython takes .mpy version {version[0]}.{version[1]} for {target}, mpy-cross here "
+                f"makes {ours[0]}.{ours[1]}; install a MicroPython on the board that fits, or another mpy-cross"
             )
-        self._tell("check", f"{facts['machine']}, .mpy {ours[0]}.{ours[1]} {firmware.ARCHITECTURES[number]}")
-        return firmware.ARCHITECTURES[number]
+        self._tell("check", f"{facts['machine']}, .mpy {ours[0]}.{ours[1]} {target}")
+        return target
 
     def _verify(self, repl: Repl, files: dict[str, bytes]) -> None:
         there = repl.hashes()

@@ -79,6 +79,7 @@ def with_parameters(image: ParameterImage, program: CompiledModel, changes: Mapp
         tuple(program.mantissas(values)),
         tuple(values.values()),
         image.generation,
+        image.tables,
     )
 
 

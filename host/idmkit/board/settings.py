@@ -179,8 +179,11 @@ def parameter_image(
     values: Mapping[str, float] | None = None,
     *,
     generation: int = 0,
+    tables: Sequence[int] = (),
 ) -> ParameterImage:
     """The image of a robot: its settings and, with a compiled model, the model's parameters in SI.
+
+    `tables`: words of posture tables (idmkit.board.posture), which belong to the same model.
 
     Without a program the board runs without feed-forward (DynamicModel 0), as for the first identification.
     Raises RobotFileError for what the board cannot hold, and what the program raises for its parameters.
@@ -212,4 +215,5 @@ def parameter_image(
         mantissas,
         engineering,
         generation,
+        tuple(tables),
     )

@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "excite, capture, identify, write back and prove, on a virtual rig"),
     "rig": ("rig", "a virtual rig: real firmware, drives and physics behind a port"),
     "info": ("info", "what the board on a port says about itself"),
+    "board": ("board", "the boards of this machine; keep what one holds, write it back"),
     "flash": ("flash", "install or update the firmware of a board"),
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
     "params": ("params", "show the parameters on a board, or write them"),

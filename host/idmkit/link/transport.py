@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import dataclass
 from typing import Protocol
 
 import serial
@@ -60,9 +61,32 @@ def open_port(url: str, *, dtr: bool = True) -> Port:
     return port
 
 
+@dataclass(frozen=True)
+class UsbPort:
+    """A USB serial port. `serial_number` is the board's own and stays with it wherever it is plugged in."""
+
+    device: str
+    serial_number: str
+    description: str
+
+    @property
+    def url(self) -> str:
+        """Finds the board again: by its serial number, where it has one."""
+        return f"hwgrep://{self.serial_number}" if self.serial_number else self.device
+
+
+def usb_ports() -> list[UsbPort]:
+    """The USB serial ports of this machine, by their names."""
+    return sorted(
+        (UsbPort(port.device, port.serial_number or "", port.description) for port in list_ports.comports()
+         if port.vid is not None),
+        key=lambda port: port.device,
+    )  # fmt: skip
+
+
 def only_port() -> str:
     """The one USB serial port of this machine; LinkError where there is none, or a choice."""
-    found = [port for port in list_ports.comports() if port.vid is not None]
+    found = usb_ports()
     if len(found) == 1:
         return found[0].device
     if not found:
