@@ -2,7 +2,7 @@
 
 from array import array
 
-from idmwire import framing, image, properties
+from idmwire import framing, image, posture, properties
 from idmwire.faults import FAULT_NUMBERS
 from motionboard import codec
 from motionboard.axis import MAX_AXES
@@ -184,6 +184,12 @@ class Parameters:
         # The model's proof that nothing leaves int32 holds for these parameters only.
         for mantissa, limit in zip(contents.mantissas, model.PARAMETER_LIMITS if contents.mantissas else ()):
             if abs(mantissa) > limit:
+                return "bad_image"
+        tables = posture.split(contents.tables)
+        if tables is None or (tables and not contents.mantissas):
+            return "bad_image"
+        for table in tables:
+            if not posture.fits(table, contents.n_axes, model.PARAMETER_LIMITS):
                 return "bad_image"
         connected = self.controller.configure(contents)
         self.link.capture = self.controller.capture

@@ -207,8 +207,8 @@ def test_a_power_cut_at_any_message_leaves_the_old_or_the_new_model(kind: Kind, 
                 bench.board.request("stage_model", offset=offset, data=data[offset : offset + 500])
             bench.rig.restart()
             assert in_use(bench) == "slide", sent
-        # Cut while the board checks, tests and seals: after the command has gone out, without its answer.
-        seen = set()
+        # Cut while the board checks, tests and seals: after the command has gone out, without its answer. On which side
+        # a cut falls is the machine's business; model_cuts.py has one in every operation.
         before, after = "slide", "crank"
         for cut in range(8 if kind == EMULATED else 16):
             wanted = made(after, kind)
@@ -225,10 +225,8 @@ def test_a_power_cut_at_any_message_leaves_the_old_or_the_new_model(kind: Kind, 
             bench.rig.restart()
             found = in_use(bench)
             assert found in (before, after)
-            seen.add(found == after)
             if found == after:
                 before, after = after, before
-        assert seen == {False, True}, "no cut fell on one of the two sides"
 
 
 @words_of_both

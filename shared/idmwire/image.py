@@ -13,6 +13,7 @@
     48      i32      property values, in registry order, axis after axis
     ...     i32      parameter mantissas of the compiled model
     ...     f64      engineering copy of the parameters (for people; the board does not read it)
+    ...     i32      posture tables, as many as there are (idmwire.posture)
     ...     u32      CRC-32 of all bytes before it
 """
 
@@ -48,6 +49,7 @@ class ParameterImage:
         mantissas: "tuple[int, ...]" = (),
         engineering: "bytes | tuple[float, ...]" = b"",
         generation: int = 0,
+        tables: "tuple[int, ...]" = (),
     ) -> None:
         self.robot = robot
         self.cycle_time_us = cycle_time_us
@@ -56,6 +58,7 @@ class ParameterImage:
         self.program_hash = program_hash
         self.mantissas = mantissas
         self.generation = generation
+        self.tables = tables
         if not isinstance(engineering, bytes):
             engineering = struct.pack("<%dd" % len(engineering), *engineering)
         self._engineering = engineering
@@ -80,7 +83,7 @@ class ParameterImage:
         name = self.robot.encode()
         if len(name) > 16:
             raise ImageError("the robot name %s is longer than 16 bytes" % self.robot)
-        size = image_bytes(self.n_axes, len(self.mantissas))
+        size = image_bytes(self.n_axes, len(self.mantissas)) + 4 * len(self.tables)
         exponents = scales.exponents()
         body = struct.pack(
             HEADER, MAGIC, LAYOUT, size, SCHEMA_HASH, self.program_hash, self.generation,
@@ -91,11 +94,13 @@ class ParameterImage:
         for mantissa in self.mantissas:
             body += struct.pack("<i", mantissa)
         body += self._engineering
+        for word in self.tables:
+            body += struct.pack("<i", word)
         return body + struct.pack("<I", crc32(body) & 0xFFFFFFFF)
 
 
 def image_bytes(n_axes: int, n_parameters: int) -> int:
-    """The size of an image."""
+    """The size of an image without posture tables."""
     return HEADER_BYTES + 4 * properties.slots(n_axes)[""] + 12 * n_parameters + 4
 
 
@@ -111,7 +116,8 @@ def check(data: bytes) -> None:
     head = struct.unpack_from(HEADER, data, 0)
     if head[0] != MAGIC or head[1] != LAYOUT:
         raise ImageError("magic 0x%08x, layout %d: not an image of layout %d" % (head[0], head[1], LAYOUT))
-    if head[2] != len(data) or len(data) != image_bytes(head[13], head[14]):
+    tables = len(data) - image_bytes(head[13], head[14])
+    if head[2] != len(data) or tables < 0 or tables % 4:
         raise ImageError("%d bytes, but the image says %d" % (len(data), head[2]))
     if crc32(data[:-4]) & 0xFFFFFFFF != image_crc(data):
         raise ImageError("the image's CRC-32 does not fit its bytes")
@@ -133,5 +139,7 @@ def unpack(data: bytes) -> ParameterImage:
     mantissas = struct.unpack_from("<%di" % n_parameters, data, at)
     at += 4 * n_parameters
     engineering = bytes(data[at : at + 8 * n_parameters])
+    at += 8 * n_parameters
+    tables = struct.unpack_from("<%di" % ((len(data) - 4 - at) // 4), data, at)
     return ParameterImage(
-        head[7].rstrip(b"\x00").decode(), head[6], n_axes, values, head[4], mantissas, engineering, head[5])
+        head[7].rstrip(b"\x00").decode(), head[6], n_axes, values, head[4], mantissas, engineering, head[5], tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from idmkit.bench.bench import Bench
 from idmkit.board.model_file import make_model_file
@@ -31,13 +31,20 @@ def write_settings(bench: Bench, *, store: bool = False) -> Written:
     return _write(bench, None, {}, store=store)
 
 
-def write_model(bench: Bench, program: CompiledModel, values: Mapping[str, float], *, store: bool = True) -> Written:
-    """Settings and model parameters (SI, by their keys): staged, read back, applied and, if wanted, stored.
+def write_model(
+    bench: Bench,
+    program: CompiledModel,
+    values: Mapping[str, float],
+    *,
+    store: bool = True,
+    tables: Sequence[int] = (),
+) -> Written:
+    """Settings, model parameters (SI, by their keys) and words of posture tables: staged, read back, applied, stored.
 
     Raises ModelError where the board carries another compiled model.
     """
     check_model(bench, program)
-    return _write(bench, program, values, store=store)
+    return _write(bench, program, values, store=store, tables=tables)
 
 
 def check_model(bench: Bench, program: CompiledModel) -> None:
@@ -77,8 +84,15 @@ def put_back(bench: Bench, data: bytes) -> None:
         _first_answers(bench)
 
 
-def _write(bench: Bench, program: CompiledModel | None, values: Mapping[str, float], *, store: bool) -> Written:
-    image = parameter_image(bench.robot, program, values)
+def _write(
+    bench: Bench,
+    program: CompiledModel | None,
+    values: Mapping[str, float],
+    *,
+    store: bool,
+    tables: Sequence[int] = (),
+) -> Written:
+    image = parameter_image(bench.robot, program, values, tables=tables)
     written = write_image(bench.board, image, store=store)
     _first_answers(bench)
     return written

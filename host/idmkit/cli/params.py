@@ -10,6 +10,7 @@ from pathlib import Path
 
 from idmkit.bench import Bench, RobotModel, roll_back, write_model, write_settings
 from idmkit.board.parameters import parameters_of, settings_of
+from idmkit.board.posture import load_tables, tables_of
 from idmkit.board.settings import parameter_image
 from idmkit.cli.benches import check_robot, open_board
 from idmkit.errors import IdmError
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     write.add_argument("--settings", action="store_true", help="write and store the robot file's settings, no model")
     write.add_argument("--roll-back", action="store_true", help="write and store the set that was stored before")
     parser.add_argument("--conditions", default="", metavar="TEXT", help="kept with --write: load, temperature, ...")
+    parser.add_argument("--tables", type=Path, metavar="FILE", help="posture tables, written along with --write")
     parser.add_argument("--record", default="", metavar="FILE", help="kept with --write: the record behind the result")
     parser.add_argument(
         "--compare",
@@ -61,6 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     model = RobotModel.of(robot)
     result = None if arguments.write is None else _accepted(arguments.write, robot)
+    tables = () if arguments.tables is None else load_tables(arguments.tables)
+    if tables and result is None:
+        raise IdmError("posture tables are written together with a result: give --write RESULT.json, too")
+    words = [word for table in tables for word in table.words(model.program)]
     other = None
     if arguments.compare not in (None, PREVIOUS):
         other = read_parameters(Path(arguments.compare), robot.name)
@@ -68,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         bench = Bench(robot, board)
         if not arguments.settings:
             check_robot(board, robot)
-        written = _write(bench, model, result, arguments)
+        written = _write(bench, model, result, words, arguments)
         image = _image(board, arguments.image)
         if arguments.compare == PREVIOUS:
             other = _as_results(_image(board, PREVIOUS), model)
@@ -79,9 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
     return DRIFTED if any(change.alarm for change in changes or ()) else 0
 
 
-def _write(bench: Bench, model: RobotModel, result: Result | None, arguments: argparse.Namespace) -> Written | None:
+def _write(
+    bench: Bench, model: RobotModel, result: Result | None, tables: list[int], arguments: argparse.Namespace
+) -> Written | None:
     if result is not None:
-        return write_model(bench, model.program, model.values(result.values()))
+        return write_model(bench, model.program, model.values(result.values()), tables=tables)
     if arguments.settings:
         return write_settings(bench, store=True)
     return roll_back(bench) if arguments.roll_back else None
@@ -135,6 +143,7 @@ def _show(
         )
     settings = settings_of(image, [axis.joint for axis in robot.axes])
     parameters = parameters_of(image, model.program) if image.program_hash else []
+    tables = tables_of(image.tables, model.program)
     if as_json:
         print(
             json.dumps(
@@ -144,6 +153,7 @@ def _show(
                     "program_hash": image.program_hash,
                     "settings": [dataclasses.asdict(setting) for setting in settings],
                     "parameters": [dataclasses.asdict(parameter) for parameter in parameters],
+                    "tables": [dataclasses.asdict(table) for table in tables],
                     "differs_from_robot_file": differences(image, robot, model),
                     "changes": None if changes is None else [_finite(change) for change in changes],
                 }
@@ -156,6 +166,9 @@ def _show(
         print(f"  {axis:<10} {setting.softmc_name or setting.name:<24} {setting.value:>14.8g} {setting.unit}")
     for parameter in parameters:
         print(f"  {parameter.name:<35} {parameter.value:>14.8g} {parameter.unit}")
+    for table in tables:
+        over = robot.axes[table.axis].name
+        print(f"  {table.key:<35} {min(table.values):.6g} to {max(table.values):.6g}, a table over {over}")
     for name in differences(image, robot, model):
         print(f"  ! {name} differs from the robot file")
     if changes is not None:

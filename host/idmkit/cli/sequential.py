@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from idmkit.board.posture import save_tables, sequential_tables
 from idmkit.fitting import fit_record
+from idmkit.fixedpoint import compile_robot
 from idmkit.records import load_record
 from idmkit.robot import load_robot
 from idmkit.sequential import Sequential, fit_sequential
@@ -20,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--robot", required=True, help="robot file, or the name of a ready robot")
     parser.add_argument("--cutoff", type=float, metavar="HZ", help="low-pass cutoff instead of the robot file's")
+    parser.add_argument(
+        "--tables", type=Path, metavar="FILE", help="write axis 1's parameters as tables over the posture of axis 2"
+    )
     parser.add_argument("--against", type=Path, metavar="RECORD", help="compare with a record in which both axes move")
 
 
@@ -42,6 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
         differences = found.against(fit)
     _show(found, simultaneous, differences)
+    if arguments.tables is not None:
+        tables = sequential_tables(found, compile_robot(robot))
+        save_tables(tables, arguments.tables)
+        print(f"{arguments.tables}: {', '.join(table.key for table in tables)} over {names[1]}")
     return 0
 
 
