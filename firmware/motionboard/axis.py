@@ -1,17 +1,45 @@
-"""What the board holds of its axes: one value per channel and axis, and the settings.
+"""What the board holds of its axes: int32 arrays by name, all in one flat one, preallocated when an image is applied.
 
-Everything is preallocated here when an image is applied; the cycle only writes into it.
-A channel is a memoryview into one flat array, so capture can pick any of them by index.
+A cycle runs in few viper functions, and each call costs more for every argument. So a function takes one pointer: to
+a binding, which says how many axes there are, how loads are sign-extended, and where the function's arrays lie:
+
+    bound = axes.bind("position_command", "torque_model")
+
+    @micropython.viper
+    def step(a: ptr32):
+        n = a[0]
+        sh = a[1]
+        position = ptr32(int(a) + a[2])
+        torque = ptr32(int(a) + a[3])
 """
 
 from array import array
 
 import micropython
+from micropython import const
 
 from idmwire import channels, properties
+from idmwire.sine import SINE
 from motionboard.fixed import SH
 
 MAX_AXES = 8
+
+# What a cycle has to do beside what all cycles have in common: bits of `todo`.
+TODO_LOOK = const(2)  # states change, faults stand, a ramp goes on: look closer
+TODO_MOVE = const(4)  # a motion runs or waits
+TODO_MODEL = const(8)  # the model's torque is wanted
+
+# Words that the arrays of all modules and their bindings need at most, in all and for each axis.
+_WORDS = 900
+_AXIS_WORDS = 620
+
+
+@micropython.viper
+def _clear(words: ptr32, n: int):
+    i = 0
+    while i < n:
+        words[i] = 0
+        i += 1
 
 
 @micropython.viper
@@ -23,54 +51,106 @@ def _within(word: ptr32, low: ptr32, high: ptr32, slot: int, sh: int) -> int:
 
 
 class Axes:
-    """The channels of all axes, as attributes called like the channels.
+    """The arrays; the channels are attributes called like the channels.
 
-    `ahead` is what the model reads: position, velocity, acceleration and direction of all axes, torque_lead
-    ahead of the command.
+    `state` is all channels, one after the other. `ahead` is what the model reads: position, velocity, acceleration
+    and direction of all axes, torque_lead ahead of the command, laid out like the first four channels; it writes
+    `model_output`: torques of all axes, and how many of its values met their limit.
     """
 
     def __init__(self, n):
         self.n = n
-        self.state = array("i", [0] * (len(channels.CHANNELS) * n))
-        view = memoryview(self.state)
+        size = _WORDS + _AXIS_WORDS * n
+        # From a range, whose length is known: one allocation, nothing beside it.
+        self._words = memoryview(array("i", range(size)))
+        _clear(self._words, size)
+        # Bindings from the front, arrays from the back: no distance is negative, which 64-bit loads would not bear.
+        self._bound = 0
+        self._free = size
+        self._places = {}
+        self.state = self.array("channels", len(channels.CHANNELS) * n)
         for number, name in enumerate(channels.CHANNEL_NAMES):
-            setattr(self, name, view[number * n : (number + 1) * n])
-        self.ahead = array("i", [0] * (4 * n))
-        view = memoryview(self.ahead)
-        self.position_ahead = view[:n]
-        self.velocity_ahead = view[n : 2 * n]
-        self.acceleration_ahead = view[2 * n : 3 * n]
-        self.direction_ahead = view[3 * n :]
+            setattr(self, name, self.name(name, "channels", number * n, n))
+        self.ahead = self.array("ahead", 4 * n)
+        for number, name in enumerate(channels.CHANNEL_NAMES[:4]):
+            part = name.split("_")[0] + "_ahead"
+            setattr(self, part, self.name(part, "ahead", number * n, n))
+        # The number of the cycle, and what it has to do. Both are read where a cycle begins: with the drives' answers.
+        self.cycle = self.array("cycle", 1)
+        self.todo = self.array("todo", 1)
+        self.model_output = self.array("model_output", n + 1)
+        sine = self.array("sine", len(SINE))
+        for k in range(len(SINE)):
+            sine[k] = SINE[k]
+
+    def remind(self, bit, whether):
+        """Sets or clears a bit of `todo`."""
+        self.todo[0] = self.todo[0] & ~bit | (bit if whether else 0)
+
+    def array(self, name, words):
+        """A new array of zeros under this name, as a memoryview."""
+        self._free -= words
+        self._places[name] = self._free
+        return self._view(self._free, words)
+
+    def name(self, name, of, at, words):
+        """A name for a part of an array, and the part as a memoryview."""
+        self._places[name] = self._places[of] + at
+        return self._view(self._places[name], words)
+
+    def bind(self, *parts):
+        """What a viper function takes as its pointer: n, SH, then distances in bytes to arrays, or numbers."""
+        at = self._bound
+        self._bound += 2 + len(parts)
+        bound = self._view(at, 2 + len(parts))
+        bound[0] = self.n
+        bound[1] = SH
+        for k, part in enumerate(parts):
+            bound[2 + k] = part if isinstance(part, int) else 4 * (self._places[part] - at)
+        return bound
+
+    def _view(self, at, words):
+        if self._bound > self._free:
+            raise MemoryError("the arrays of the axes need more than %d words" % len(self._words))
+        return self._words[at : at + words]
 
 
 class Settings:
     """The property values of the applied image, as attributes called like the properties.
 
-    A board-wide property is read as a memoryview of one value, an
-    axis property as one of n.
+    A board-wide property is read as a memoryview of one value, an axis property as one of n.
     """
 
-    def __init__(self, n, values):
-        self.n = n
-        self.values = array("i", values)
+    def __init__(self, axes, values):
+        self.n = n = axes.n
+        self.values = axes.array("settings", len(values))
+        # What modules make of the settings, each time one of them changes.
+        self.derived = []
         self._slots = properties.slots(n)
-        view = memoryview(self.values)
         for prop in properties.PROPERTIES:
-            at = self._slots[prop[1]]
-            setattr(self, prop[1], view[at : at + (n if prop[3] == properties.AXIS else 1)])
-
-        self._lowest = array("i", self.values)
-        self._highest = array("i", self.values)
+            words = n if prop[3] == properties.AXIS else 1
+            setattr(self, prop[1], axes.name(prop[1], "settings", self._slots[prop[1]], words))
+        self._lowest = array("i", values)
+        self._highest = array("i", values)
+        for slot in range(len(values)):
+            self.values[slot] = values[slot]
         for prop in properties.PROPERTIES:
             for axis in range(n if prop[3] == properties.AXIS else 1):
                 self._lowest[self.slot(prop, axis)] = prop[5]
                 self._highest[self.slot(prop, axis)] = prop[6]
+
+    def derive(self, function, bound):
+        """Calls function(bound) now, and whenever a setting has changed."""
+        self.derived.append((function, bound))
+        function(bound)
 
     def take(self, slot, word):
         """values[slot] = word[0] where that is inside the property's range; False where it is not."""
         if not _within(word, self._lowest, self._highest, slot, SH):
             return False
         self.values[slot] = word[0]
+        for function, bound in self.derived:
+            function(bound)
         return True
 
     def slot(self, prop, axis):

@@ -5,48 +5,110 @@ block stays in the ring and can be sent again. When the ring is full, a board on
 time holds its time, a board on its own timer overwrites the oldest block and counts it.
 """
 
-from array import array
-
 import micropython
+from micropython import const
 
 BLOCK_BYTES = 480
 BLOCK_WORDS = BLOCK_BYTES // 4
+_BLOCK_WORDS = const(120)
 _MAX_CHANNELS = 48
+
+# Words of the capture. Block numbers: arrived <= sent <= filled.
+_RUNNING = const(0)
+_START = const(1)  # the cycle, until the capture has begun
+_BEGUN = const(2)
+_EVERY = const(3)  # cycles from sample to sample
+_WAIT = const(4)  # cycles to the next one
+_CHANNELS = const(5)
+_WANTED = const(6)  # samples, 0 no end
+_SAMPLES = const(7)
+_BLOCKS = const(8)  # that the ring holds
+_FILLED = const(9)
+_SENT = const(10)
+_ARRIVED = const(11)
+_OVERWRITTEN = const(12)
+_IN_BLOCK = const(13)  # samples in the block that is being filled
+_WORDS = const(14)
 
 
 @micropython.viper
-def _pick(ring: ptr32, at: int, state: ptr32, picks: ptr32, n: int):
+def sample(a: ptr32, ring: ptr32):
+    """Takes this cycle's sample when it is one of those wanted."""
+    w = ptr32(int(a) + a[2])
     i = 0
+    if w[_RUNNING] == 0:
+        return
+    cycle = ptr32(int(a) + a[7])[0]
+    if w[_BEGUN] == 0:
+        if ((cycle - w[_START]) & 0x3FFFFFFF) >= 0x20000000:
+            return
+        w[_BEGUN] = 1
+    if w[_WAIT]:
+        w[_WAIT] = w[_WAIT] - 1
+        return
+    w[_WAIT] = w[_EVERY] - 1
+    slot = w[_FILLED] % w[_BLOCKS]
+    if w[_IN_BLOCK] == 0:
+        if w[_FILLED] - w[_ARRIVED] >= w[_BLOCKS]:
+            w[_OVERWRITTEN] = w[_OVERWRITTEN] + 1
+            w[_ARRIVED] = w[_ARRIVED] + 1
+            if w[_SENT] < w[_ARRIVED]:
+                w[_SENT] = w[_ARRIVED]
+        ptr32(int(a) + a[3])[slot] = cycle
+    n = w[_CHANNELS]
+    picks = ptr32(int(a) + a[5])
+    state = ptr32(int(a) + a[6])
+    out = ptr32(int(ring) + 4 * (slot * _BLOCK_WORDS + w[_IN_BLOCK] * n))
     while i < n:
-        ring[at + i] = state[picks[i]]
+        out[i] = state[picks[i]]
         i += 1
+    i = w[_IN_BLOCK] + 1
+    w[_SAMPLES] = w[_SAMPLES] + 1
+    if w[_SAMPLES] == w[_WANTED]:
+        w[_RUNNING] = 0
+    if (i + 1) * n > _BLOCK_WORDS or w[_RUNNING] == 0:
+        ptr32(int(a) + a[4])[slot] = i * n
+        w[_FILLED] = w[_FILLED] + 1
+        i = 0
+    w[_IN_BLOCK] = i
+
+
+def _word(index):
+    """A property that is a word of the capture."""
+
+    def get(capture):
+        return capture._words[index]
+
+    def put(capture, value):
+        capture._words[index] = value
+
+    return property(get, put)
 
 
 class Capture:
-    """The ring and what has become of its blocks: taken <= sent <= filled block numbers."""
+    """The ring and what has become of its blocks."""
+
+    running = _word(_RUNNING)
+    channels = _word(_CHANNELS)
+    samples = _word(_SAMPLES)
+    blocks = _word(_BLOCKS)
+    filled = _word(_FILLED)
+    sent = _word(_SENT)
+    arrived = _word(_ARRIVED)
+    overwritten = _word(_OVERWRITTEN)
 
     def __init__(self, axes, ring):
         blocks = len(ring) // BLOCK_WORDS
         self.axes = axes
-        self.blocks = blocks
         self.ring = ring
-        self.first_cycle = array("i", [0] * blocks)
-        self.words = array("i", [0] * blocks)
-        self.picks = array("i", [0] * _MAX_CHANNELS)
-        self.channels = 0
-        self.running = False
-        self.filled = 0
-        self.sent = 0
-        self.arrived = 0
-        self.samples = 0
-        self.overwritten = 0
+        self._words = axes.array("capture_words", _WORDS)
+        self.first_cycle = axes.array("capture_cycles", blocks)
+        self.words = axes.array("capture_sizes", blocks)
+        self.picks = axes.array("capture_picks", _MAX_CHANNELS)
+        self.bound = axes.bind("capture_words", "capture_cycles", "capture_sizes", "capture_picks", "channels", "cycle")
+        self.blocks = blocks
+        # A block that is to be sent again, or -1.
         self.again = -1
-        self._wanted = 0
-        self._every = 1
-        self._wait = 0
-        self._start = 0
-        self._begun = False
-        self._in_block = 0
 
     def pick(self, index, channel, axis):
         """Chooses the index-th channel of the next capture."""
@@ -54,24 +116,29 @@ class Capture:
 
     def start(self, start_cycle, samples, every, channels):
         """Begins at start_cycle; 0 samples go on until stop."""
-        self.channels = channels
-        self.filled = self.sent = self.arrived = 0
-        self.samples = 0
+        words = self._words
+        overwritten = self.overwritten
+        blocks = self.blocks
+        for k in range(_WORDS):
+            words[k] = 0
+        words[_OVERWRITTEN] = overwritten
+        words[_BLOCKS] = blocks
+        words[_CHANNELS] = channels
+        words[_WANTED] = samples
+        words[_EVERY] = every
+        words[_START] = start_cycle
         self.again = -1
-        self._in_block = 0
-        self._wanted = samples
-        self._every = every
-        self._wait = 0
-        self._start = start_cycle
-        self._begun = False
-        self.running = True
+        words[_RUNNING] = 1
 
     def stop(self):
         """Ends the capture; a part-filled block is closed."""
-        if self.running:
-            self.running = False
-            if self._in_block:
-                self._close()
+        words = self._words
+        if words[_RUNNING]:
+            words[_RUNNING] = 0
+            if words[_IN_BLOCK]:
+                self.words[self.filled % self.blocks] = words[_IN_BLOCK] * self.channels
+                words[_FILLED] += 1
+                words[_IN_BLOCK] = 0
 
     @property
     def samples_per_block(self):
@@ -81,41 +148,8 @@ class Capture:
     @property
     def full(self):
         """True where the next sample would overwrite a block that has not arrived."""
-        return self.running and self._in_block == 0 and self.filled - self.arrived >= self.blocks
+        return self.running and self._words[_IN_BLOCK] == 0 and self.filled - self.arrived >= self.blocks
 
     def holds(self, block):
         """True where a finished block is still in the ring."""
-        return self.filled - block <= self.blocks - (1 if self._in_block else 0)
-
-    def sample(self, cycle):
-        """Takes this cycle's sample when it is one of those wanted."""
-        if not self.running:
-            return
-        if not self._begun:
-            if ((cycle - self._start) & 0x3FFFFFFF) >= 0x20000000:
-                return
-            self._begun = True
-        if self._wait:
-            self._wait -= 1
-            return
-        self._wait = self._every - 1
-        if self._in_block == 0:
-            if self.filled - self.arrived >= self.blocks:
-                self.overwritten += 1
-                self.arrived += 1
-                if self.sent < self.arrived:
-                    self.sent = self.arrived
-            self.first_cycle[self.filled % self.blocks] = cycle
-        at = (self.filled % self.blocks) * BLOCK_WORDS + self._in_block * self.channels
-        _pick(self.ring, at, self.axes.state, self.picks, self.channels)
-        self._in_block += 1
-        self.samples += 1
-        if self._in_block == self.samples_per_block:
-            self._close()
-        if self.samples == self._wanted:
-            self.stop()
-
-    def _close(self):
-        self.words[self.filled % self.blocks] = self._in_block * self.channels
-        self.filled += 1
-        self._in_block = 0
+        return self.filled - block <= self.blocks - (1 if self._words[_IN_BLOCK] else 0)

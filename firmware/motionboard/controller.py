@@ -4,24 +4,29 @@
                               any -> stopped_by_fault -> (clear) holding or disarmed
                               any -> disarming -> disarmed
 
-An image makes the axes (`configure`); a board without one runs no cycle and serves the link.
-While armed nothing here allocates.
+An image makes the axes (`configure`); without one no cycle runs. While armed nothing here allocates.
 """
 
 import gc
-import time
 from array import array
+from time import ticks_diff, ticks_us
 
-from drives import cia402
+import micropython
+from micropython import const
+
+from drives import cia402, units
+from drives.units import read, write
 from idmwire import faults as fault_table
 from idmwire.messages import STATES
+from idmwire.sine import SINE
 from motionboard import clock as clocks
 from motionboard import dynamics
-from motionboard.axis import Axes, Settings
-from motionboard.capture import BLOCK_WORDS, Capture
+from motionboard.axis import TODO_LOOK, Axes, Settings
+from motionboard.capture import BLOCK_WORDS, Capture, sample
 from motionboard.dynamics import Dynamics
-from motionboard.faults import Faults, Trace
-from motionboard.guards import EVENT_WORDS, Guards
+from motionboard.faults import Faults, Trace, keep
+from motionboard.fixed import SH
+from motionboard.guards import EVENT_WORDS, Guards, judge
 from motionboard.motion import HOLD, STOP, Motion
 
 DISARMED = STATES.index("disarmed")
@@ -41,14 +46,17 @@ _POSITION_LIMIT = fault_table.FAULT_NUMBERS["position_limit"]
 _MODEL_MISSING = fault_table.FAULT_NUMBERS["model_missing"]
 _PROGRAM_ERROR = fault_table.FAULT_NUMBERS["program_error"]
 
-_CYCLES_MASK = 0x3FFFFFFF
+# What `read` and `judge` say where something may be wrong, and the bits of axis.py.
+_DOUBT = const(1)
+_LOOK = const(2)
+_MOVE = const(4)
+_MODEL = const(8)
 # Drives that have not come up after this many cycles will not; nor will a brake or a fault reset take longer.
 _ENABLE_CYCLES = 1000
 _BRAKE_CYCLES = 1000
 _RESET_CYCLES = 100
 # Answers missing, or cycles late, in a row.
-_MISSES = 3
-_LATE = 3
+_MISSES = _LATE = 3
 
 
 class Controller:
@@ -58,20 +66,15 @@ class Controller:
         self.board = board
         self.model = dynamics.load()
         self.faults = Faults()
-        self.state = DISARMED
-        self.cycle_number = 0
+        # One of the states, HOLDING for all between arming and disarming or a fault.
+        self._state = DISARMED
+        self._cycle = array("i", [0])
         self.longest_cycle_us = 0
         self.capture_holds = 0
-        self.since_heartbeat = 0
-        self.axes = None
-        self.settings = None
-        self.drives = None
-        self.capture = None
-        self.clock = None
+        self.axes = self.settings = self.drives = self.capture = self.clock = None
         self.leaving = False
         self._holding = False
-        self._waited = 0
-        self._tripped = 0
+        self._waited = self._tripped = 0
         self._event = array("i", [0] * EVENT_WORDS)
         self._ring = array("i", [0] * (board.RING_BLOCKS * BLOCK_WORDS))
 
@@ -82,8 +85,9 @@ class Controller:
 
         Where the memory does not suffice, all stays as it was.
         """
+        gc.collect()
         axes = Axes(image.n_axes)
-        settings = Settings(image.n_axes, image.values)
+        settings = Settings(axes, image.values)
         drives = cia402.Drives(self.board.can, axes, settings, image.cycle_time_us)
         motion = Motion(axes, settings)
         model = Dynamics(axes, settings, self.model, image.mantissas)
@@ -93,6 +97,14 @@ class Controller:
         clock = (clocks.GrantedClock if self.board.granted else clocks.TimerClock)(image.cycle_time_us)
         self.axes, self.settings, self.drives, self.motion, self.dynamics = axes, settings, drives, motion, model
         self.guards, self.trace, self.capture, self.clock = guards, trace, capture, clock
+        axes.remind(TODO_LOOK, True)
+        axes.cycle[0] = self.cycle_number
+        self._cycle = axes.cycle
+        # In one place, for a look-up in an object costs as much as a multiplication of all axes.
+        self._parts = (
+            ticks_us, read, drives.reads, motion.step, model.evaluate, axes.ahead, model.parameters, axes.model_output,
+            judge, guards.bound, write, drives.writes, drives.send, self.clock, keep, trace.bound, sample,
+            capture.bound, self._ring)
         gc.collect()
         return drives.connect(self.board.sleep)
 
@@ -103,23 +115,38 @@ class Controller:
 
     # The cycle
 
+    @micropython.native
     def cycle(self):
         """One control cycle, top to bottom."""
-        began = time.ticks_us()
-        self.cycle_number = (self.cycle_number + 1) & _CYCLES_MASK
-        self.drives.read()
-        self._sequence()
-        self.motion.step(self.cycle_number)
-        self.dynamics.step()
-        self.guards.feed_forward(self._feeding)
-        self.drives.write()
-        self.guards.errors()
-        self._guard()
-        self.trace.keep(self.cycle_number)
-        self.capture.sample(self.cycle_number)
-        took = time.ticks_diff(time.ticks_us(), began)
+        (ticks, read, reading, move, evaluate, ahead, parameters, torques, judge, judging, write, writing, send, clock,
+         keep, tracing, sample, capturing, ring) = self._parts
+        began = ticks()
+        todo = read(reading)
+        if todo & _LOOK:
+            self._sequence()
+        if todo & _MOVE:
+            move()
+        if todo & _MODEL:
+            evaluate(ahead, parameters, torques, SINE, SH)
+        todo |= judge(judging)
+        write(writing)
+        send()
+        if todo & (_LOOK | _DOUBT) or clock.late_in_a_row:
+            self._look()
+        keep(tracing)
+        sample(capturing, ring)
+        took = ticks_diff(ticks(), began)
         if took > self.longest_cycle_us:
             self.longest_cycle_us = took
+
+    @property
+    def cycle_number(self):
+        """The number of the last cycle."""
+        return self._cycle[0]
+
+    @cycle_number.setter
+    def cycle_number(self, number):
+        self._cycle[0] = number
 
     def held(self):
         """True while the capture ring has no room and the board's time can wait for the host."""
@@ -133,18 +160,41 @@ class Controller:
     def heartbeat_due(self):
         """True before the cycle that finds the heartbeat lost, unless one comes before."""
         return (self.settings is not None and self.since_heartbeat == self.settings.heartbeat_timeout[0]
-                and (HOLDING <= self.state <= STOPPING or self.state == DISARMING))
+                and (self._state == HOLDING or self._state == DISARMING))
 
     @property
+    def since_heartbeat(self):
+        """Cycles since the host's last heartbeat, counted while it has to send some."""
+        return self.guards.silence if self.axes is not None else 0
+
+    @since_heartbeat.setter
+    def since_heartbeat(self, cycles):
+        if self.axes is not None:
+            self.guards.silence = cycles
+
+    @property
+    def state(self):
+        """The state, an index of STATES."""
+        if self._state != HOLDING or not self.motion.moving:
+            return self._state
+        return STOPPING if self.motion.kind == STOP else MOVING
+
+    def _enter(self, state):
+        self._state = state
+        if self.axes is not None:
+            self.axes.remind(TODO_LOOK, True)
+            self.guards.expect(self._feeding(), state > ARMING)
+
     def _feeding(self):
-        return HOLDING <= self.state <= STOPPING or (
-            self.state == STOPPED_BY_FAULT and self.faults.reaction <= fault_table.CONTROLLED_STOP)
+        return self._state == HOLDING or (
+            self._state == STOPPED_BY_FAULT and self.faults.reaction <= fault_table.CONTROLLED_STOP)
 
     def _sequence(self):
-        """Arming, disarming, and the end of motions."""
-        state = self.state
+        """Arming and disarming, and what goes on step by step."""
+        state = self._state
         if state == DISARMED:
             self.motion.hold_here()
+            self.dynamics.prepare()
         elif state == ARMING:
             self._arming()
         elif state == DISARMING:
@@ -153,19 +203,17 @@ class Controller:
             self._waited += 1
             if self.faults.reaction >= fault_table.QUICK_STOP:
                 self.motion.hold_here()
-        else:
-            kind = self.motion.kind
-            self.state = HOLDING if not self.motion.moving else STOPPING if kind == STOP else MOVING
+        self.guards.advance()
 
     def _arming(self):
         drives = self.drives
         self.motion.hold_here()
         self._waited += 1
-        if drives.wanted != cia402.ON:
+        if drives.wanted != units.ON:
             self._before_power()
         elif drives.enabled():
             self.guards.restart()
-            self.state = HOLDING
+            self._enter(HOLDING)
         elif drives.faulted() >= 0:
             self._drive_fault(drives.faulted())
         elif self._waited > _ENABLE_CYCLES:
@@ -176,43 +224,48 @@ class Controller:
         drives = self.drives
         axis = drives.faulted()
         if axis >= 0:
-            if drives.wanted != cia402.RESET or self._waited > _RESET_CYCLES:
+            if drives.wanted != units.RESET or self._waited > _RESET_CYCLES:
                 self._drive_fault(axis)
             return
         axis = drives.strayed()
         if axis >= 0:
-            drives.wanted = cia402.OFF
+            drives.wanted = units.OFF
             self.guards.outside(axis)
             self._fault(_POSITION_LIMIT, axis, self.guards.events[3])
             return
-        drives.wanted = cia402.ON
+        drives.wanted = units.ON
 
     def _disarming(self):
         drives = self.drives
         self._waited += 1
-        if drives.wanted != cia402.ON:
+        if drives.wanted != units.ON:
             self.motion.hold_here()
-        if drives.wanted == cia402.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
+        if drives.wanted == units.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
             return
         if self.motion.kind == HOLD and self.guards.ramp == 0:
-            drives.wanted = cia402.OFF
+            drives.wanted = units.OFF
             # From a drive that does not answer, and is latched as lost, no more can be had.
             if drives.off() or drives.missing_in_a_row > _MISSES:
-                self.state = DISARMED
+                self._enter(DISARMED)
+
+    def _look(self):
+        """Finds out what is wrong in this cycle, and whether the next ones need a closer look."""
+        self.dynamics.count()
+        if self._state != DISARMED:
+            self._guard()
+        self.axes.remind(
+            TODO_LOOK, self._state != HOLDING or self._tripped or self.guards.rising or not self.guards.steady)
 
     def _guard(self):
         """What is wrong in this cycle becomes a fault with its defined stop."""
-        state = self.state
-        if state == DISARMED:
-            return
         drives = self.drives
         if drives.missing_in_a_row >= _MISSES:
             self._fault_of(_DRIVE_LOST, drives.missing, drives.missing_in_a_row, _MISSES)
-        if state == ARMING:
+        if self._state == ARMING:
             return
         # With its power off or on its own brakes an axis does not follow, and that is no fault.
         self._tripped = 0
-        if drives.wanted == cia402.ON:
+        if drives.wanted == units.ON:
             axis = drives.not_enabled()
             if axis >= 0:
                 self._drive_fault(axis)
@@ -225,10 +278,9 @@ class Controller:
                 tripped >>= 1
                 guard += 1
         timeout = self.settings.heartbeat_timeout[0]
-        if self.since_heartbeat <= timeout:
-            self.since_heartbeat += 1
         if self.since_heartbeat > timeout:
-            self._fault_of(_HEARTBEAT_LOST, 0, self.since_heartbeat, timeout)
+            self.since_heartbeat = timeout + 1
+            self._fault_of(_HEARTBEAT_LOST, 0, timeout + 1, timeout)
         if self.clock.late_in_a_row >= _LATE:
             self._fault_of(_CYCLE_OVERRUN, 0, self.clock.late_in_a_row, _LATE)
 
@@ -250,12 +302,12 @@ class Controller:
         if reaction == fault_table.CONTROLLED_STOP:
             self.motion.stop()
             # What is being switched off is switched off all the same.
-            if self.state != DISARMING:
-                self.state = STOPPED_BY_FAULT
+            if self._state != DISARMING:
+                self._enter(STOPPED_BY_FAULT)
             return
-        self.state = STOPPED_BY_FAULT
+        self._enter(STOPPED_BY_FAULT)
         self._waited = 0
-        self.drives.wanted = cia402.BRAKE if reaction == fault_table.QUICK_STOP else cia402.OFF
+        self.drives.wanted = units.BRAKE if reaction == fault_table.QUICK_STOP else units.OFF
 
     def fail(self):
         """The firmware met an error of its own: drives off, latched; the link goes on.
@@ -267,8 +319,9 @@ class Controller:
             self.faults.raise_fault(_PROGRAM_ERROR, 0, self.cycle_number, None)
         else:
             self._fault_of(_PROGRAM_ERROR, 0, 0, 0)
-            self.drives.wanted = cia402.OFF
-            self.drives.write()
+            self.drives.wanted = units.OFF
+            write(self.drives.writes)
+            self.drives.send()
         return first
 
     # What the host may ask for: each returns the name of a refusal, or None
@@ -279,7 +332,7 @@ class Controller:
             return "no_parameters"
         if self.faults.latched:
             return "fault_stands"
-        if self.state != DISARMED:
+        if self._state != DISARMED:
             return "needs_disarmed"
         for axis in range(self.axes.n):
             if self.settings.dynamic_model[axis] and not self.dynamics.available:
@@ -291,19 +344,20 @@ class Controller:
         gc.collect()
         self._waited = 0
         self.since_heartbeat = 0
-        self.state = ARMING
+        self.dynamics.prepare()
+        self._enter(ARMING)
         return None
 
     def disarm(self):
         """Stops, ramps the feed-forward down, switches the drives off."""
-        if self.state == DISARMED:
+        if self._state == DISARMED:
             return
         self.motion.stop()
-        if self.state != DISARMING:
+        if self._state != DISARMING:
             self._waited = 0
-        if self.state == ARMING:
-            self.drives.wanted = cia402.OFF
-        self.state = DISARMING
+        if self._state == ARMING:
+            self.drives.wanted = units.OFF
+        self._enter(DISARMING)
 
     def stop(self):
         """A controlled stop of whatever moves."""
@@ -316,7 +370,7 @@ class Controller:
             return None
         if self.motion.moving or self._tripped:
             return "fault_stands"
-        if self.state == STOPPED_BY_FAULT:
+        if self._state == STOPPED_BY_FAULT:
             reason = self._leave_fault()
             if reason:
                 return reason
@@ -325,21 +379,21 @@ class Controller:
 
     def _leave_fault(self):
         drives = self.drives
-        if self._feeding and drives.enabled():
+        if self._feeding() and drives.enabled():
             self.since_heartbeat = 0
-            self.state = HOLDING
+            self._enter(HOLDING)
             return None
-        if drives.wanted == cia402.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
+        if drives.wanted == units.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
             return "fault_stands"
         if drives.missing_in_a_row and not drives.connect(self.board.sleep):
             return "no_drives"
-        drives.wanted = cia402.RESET if drives.faulted() >= 0 else cia402.OFF
-        self.state = DISARMED
+        drives.wanted = units.RESET if drives.faulted() >= 0 else units.OFF
+        self._enter(DISARMED)
         return None
 
     def can_move(self):
         """The refusal of a motion, or None."""
-        if self.state < HOLDING or self.state > STOPPING or self.faults.latched:
+        if self._state != HOLDING or self.faults.latched:
             return "needs_armed"
         if self.motion.moving:
             return "busy"

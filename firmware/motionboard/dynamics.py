@@ -1,13 +1,12 @@
 """The compiled inverse dynamic model, when the board has one.
 
-A model is a module `model` on the board's file system (idmkit compiles it for one robot):
-PROGRAM_HASH, N_AXES, N_PARAMETERS and the viper function inverse_dynamics(x, p, y, sine, sh).
+A model is a module with PROGRAM_HASH, N_AXES, N_PARAMETERS and the viper function
+inverse_dynamics(x, p, y, sine, sh), which idmkit compiles for one robot.
 """
 
 from array import array
 
-from idmwire.sine import SINE
-from motionboard.fixed import SH
+from motionboard.axis import TODO_MODEL
 
 
 def load():
@@ -20,26 +19,29 @@ def load():
 
 
 class Dynamics:
-    """Torque of the model for the commanded motion, into the channel torque_model."""
+    """The model with its parameters: torques of the commanded motion, into the axes' model_output."""
 
     def __init__(self, axes, settings, model, mantissas):
         self.axes = axes
         self.settings = settings
+        # Values of the model that have met their limit.
         self.saturations = 0
-        self._evaluate = model.inverse_dynamics if model else None
-        self._parameters = array("i", mantissas) if mantissas else None
-        self._torque = array("i", [0] * (axes.n + 1))
         self.available = model is not None and mantissas is not None and len(mantissas) > 0
+        self.evaluate = model.inverse_dynamics if self.available else None
+        self.parameters = array("i", mantissas) if self.available else None
 
-    def step(self):
-        """One evaluation; an axis with DynamicModel 0 gets no torque."""
-        axes = self.axes
-        wanted = self.settings.dynamic_model
+    def prepare(self):
+        """Settings may have changed: is there an axis that wants the model?"""
         active = False
-        for i in range(axes.n):
-            active = active or wanted[i] != 0
-        if active and self.available:
-            self._evaluate(axes.ahead, self._parameters, self._torque, SINE, SH)
-            self.saturations = (self.saturations + self._torque[axes.n]) & 0x3FFFFFFF
-        for i in range(axes.n):
-            axes.torque_model[i] = self._torque[i] if wanted[i] else 0
+        if self.available:
+            for axis in range(self.axes.n):
+                if self.settings.dynamic_model[axis]:
+                    active = True
+        if not active:
+            for k in range(self.axes.n + 1):
+                self.axes.model_output[k] = 0
+        self.axes.remind(TODO_MODEL, active)
+
+    def count(self):
+        """Adds this cycle's saturations."""
+        self.saturations = (self.saturations + self.axes.model_output[self.axes.n]) & 0x3FFFFFFF

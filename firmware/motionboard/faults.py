@@ -3,6 +3,7 @@
 from array import array
 
 import micropython
+from micropython import const
 
 from idmwire.faults import NOTE, REACTIONS
 
@@ -11,13 +12,45 @@ _WORDS = 5  # number, axis, cycle, value, limit
 TRACE_CYCLES = 64
 TRACE_CHANNELS = ("position_command", "position_feedback", "torque_command", "torque_feedback")
 
+# Words of the trace: cycles held; the slot that comes next; cycles left to record, + 1, or 0 where there is no end.
+_HELD = const(0)
+_SLOT = const(1)
+_ENDING = const(2)
+_TRACE_WORDS = const(3)
+_TRACE_CYCLES = const(64)
+
 
 @micropython.viper
-def _keep(dst: ptr32, at: int, src: ptr32, n: int):
+def keep(a: ptr32):
+    """Records the commands and feedback of this cycle, unless the trace stands still."""
+    out = ptr32(int(a) + a[4])
     i = 0
+    n = a[0]
+    w = ptr32(int(a) + a[2])
+    ending = w[_ENDING]
+    if ending:
+        if ending == 1:
+            return
+        w[_ENDING] = ending - 1
+    slot = w[_SLOT]
+    ptr32(int(a) + a[3])[slot] = ptr32(int(a) + a[9])[0]
+    position = ptr32(int(a) + a[5])
+    measured = ptr32(int(a) + a[6])
+    torque = ptr32(int(a) + a[7])
+    felt = ptr32(int(a) + a[8])
+    out = ptr32(int(out) + 16 * n * slot)
+    out1 = ptr32(int(out) + 4 * n)
+    out2 = ptr32(int(out) + 8 * n)
+    out3 = ptr32(int(out) + 12 * n)
     while i < n:
-        dst[at + i] = src[i]
+        out[i] = position[i]
+        out1[i] = measured[i]
+        out2[i] = torque[i]
+        out3[i] = felt[i]
         i += 1
+    w[_SLOT] = (slot + 1) & (_TRACE_CYCLES - 1)
+    if w[_HELD] < _TRACE_CYCLES:
+        w[_HELD] = w[_HELD] + 1
 
 
 @micropython.viper
@@ -91,44 +124,29 @@ class Trace:
     """A ring of the last cycles that stands still from shortly after a fault until it is cleared."""
 
     def __init__(self, axes):
-        self.axes = axes
         self.words = len(TRACE_CHANNELS) * axes.n
-        self.ring = array("i", [0] * (TRACE_CYCLES * self.words))
-        self.cycles = array("i", [0] * TRACE_CYCLES)
-        self.held = 0
-        self.next = 0
-        self._left = -1
+        self._control = axes.array("trace_words", _TRACE_WORDS)
+        self.cycles = axes.array("trace_cycles", TRACE_CYCLES)
+        self.ring = axes.array("trace_ring", TRACE_CYCLES * self.words)
+        self.bound = axes.bind("trace_words", "trace_cycles", "trace_ring", *TRACE_CHANNELS, "cycle")
+
+    @property
+    def held(self):
+        """Cycles in the ring."""
+        return self._control[_HELD]
 
     def freeze_soon(self):
         """A quarter of the ring still records what follows the fault."""
-        if self._left < 0:
-            self._left = TRACE_CYCLES // 4
+        if not self._control[_ENDING]:
+            self._control[_ENDING] = TRACE_CYCLES // 4 + 1
 
     def release(self):
         """Records again."""
-        self._left = -1
-        self.held = 0
-
-    def keep(self, cycle):
-        """Records this cycle."""
-        if self._left == 0:
-            return
-        if self._left > 0:
-            self._left -= 1
-        axes = self.axes
-        n = axes.n
-        at = self.next * self.words
-        _keep(self.ring, at, axes.position_command, n)
-        _keep(self.ring, at + n, axes.position_feedback, n)
-        _keep(self.ring, at + 2 * n, axes.torque_command, n)
-        _keep(self.ring, at + 3 * n, axes.torque_feedback, n)
-        self.cycles[self.next] = cycle
-        self.next = (self.next + 1) % TRACE_CYCLES
-        if self.held < TRACE_CYCLES:
-            self.held += 1
+        self._control[_ENDING] = 0
+        self._control[_HELD] = 0
 
     def place(self, sample):
         """The ring's slot of a sample, 0 the oldest; -1 where there is none."""
         if sample >= self.held:
             return -1
-        return (self.next - self.held + sample) % TRACE_CYCLES
+        return (self._control[_SLOT] - self.held + sample) % TRACE_CYCLES

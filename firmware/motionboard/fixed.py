@@ -1,10 +1,20 @@
-"""Fixed-point arithmetic over arrays: the wide multiply and the sine, in viper.
+"""Fixed-point arithmetic in viper: products of whole words, and the sine.
 
-A viper function must not hand numbers beyond 2**30 to another one (they would become heap
-objects on a 32-bit board), so these work on arrays: one call serves all axes.
+A viper function must not hand numbers beyond 2**30 to another one (they would become heap objects on a 32-bit
+board), and a call costs as much as ten multiplications. So what a cycle needs is worked out in its own functions, by
+the formulas that stand here; this module prepares their factors.
 
-SH sign-extends a ptr32 load: on 64-bit MicroPython it arrives zero-extended and
-`(v << 32) >> 32` mends it; on 32-bit words the shift is zero.
+SH sign-extends a ptr32 load: on 64-bit MicroPython it arrives zero-extended and `(v << 32) >> 32` mends it; on
+32-bit words the shift is zero. Sums and products are right modulo 2**32 all the same, so only what is shifted right
+or compared needs it.
+
+**Conversion of a position.** A factor is a whole number and a fraction of 30 bits, in two halves of 15:
+
+    factor = whole + (high * 2**15 + low) / 2**30
+    x * factor = x * whole + h * high + (h * low + 2**14 >> 15) + (l * high + 2**14 >> 15)
+
+with h = x >> 15 and l = x & 0x7FFF: for any x of 32 bits to within 2 (the two roundings, and l * low, which is left
+out) and the factor's own 2**-31; zero remains zero. Each product is below 2**31: h has 17 bits with its sign.
 """
 
 import sys
@@ -14,45 +24,40 @@ import micropython
 SH = 32 if sys.maxsize > 0x7FFFFFFF else 0
 
 
-# Range: |mantissa| < 2**30, shift 1..45, result in int32 (else it wraps, the same on every word
-# size). Every partial product is below 2**31: ah 17 bits signed, mh 15, al and ml 15.
-# Budget: about 45 machine instructions an axis.
 @micropython.viper
-def scale(dst: ptr32, src: ptr32, mantissa: ptr32, shift: ptr32, n: int, sh: int):
-    """dst = src * mantissa / 2**shift, rounded, for n elements."""
+def split(a: ptr32):
+    """Factors mantissa / 2**shift of all axes as (whole, high, low); |mantissa| < 2**30, shift 1..45.
+
+    Binds mantissa, shift, the records that begin with the three words, and the words of a record.
+    """
     i = 0
+    n = a[0]
+    sh = a[1]
+    mantissa = ptr32(int(a) + a[2])
+    shift = ptr32(int(a) + a[3])
+    record = ptr32(int(a) + a[4])
+    step = 4 * a[5]
     while i < n:
-        a = (src[i] << sh) >> sh
         m = (mantissa[i] << sh) >> sh
         s = shift[i]
-        negative = 0
-        if m < 0:
-            m = 0 - m
-            negative = 1
-        ah = a >> 15
-        al = a & 0x7FFF
-        mh = m >> 15
-        ml = m & 0x7FFF
-        low = al * ml
-        middle = ah * ml
-        u = (middle & 0x7FFF) + al * mh + (low >> 15)
-        high = ah * mh + (middle >> 15) + (u >> 15)
-        rest = ((u & 0x7FFF) << 15) | (low & 0x7FFF)
-        # The product is high * 2**30 + rest.
         if s > 30:
-            value = ((high >> (s - 31)) + 1) >> 1
-        elif s == 30:
-            value = high + (rest >> 29)
+            whole = 0
+            fraction = ((m >> (s - 31)) + 1) >> 1
+            if fraction < 0:
+                whole = 0 - 1
+                fraction = fraction + 0x3FFFFFFF + 1
         else:
-            value = (high << (30 - s)) + ((rest + (1 << (s - 1))) >> s)
-        if negative:
-            value = 0 - value
-        dst[i] = value
+            whole = m >> s
+            fraction = (m - (whole << s)) << (30 - s)
+        record[0] = whole
+        record[1] = fraction >> 15
+        record[2] = fraction & 0x7FFF
+        record = ptr32(int(record) + step)
         i += 1
 
 
 # sin(a + b) by angle addition: a is one of 256 table angles, |b| <= pi/256, so b**4/24 < 2**-30.
-# Error below 2**-26. Budget: about 75 machine instructions an axis.
+# Error below 2**-26.
 @micropython.viper
 def sincos(sin_out: ptr32, cos_out: ptr32, phase: ptr32, sine: ptr32, n: int, sh: int):
     """Sine and cosine in 2**-28 of phases in 2**-32 turn, for n elements."""

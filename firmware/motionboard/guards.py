@@ -1,68 +1,151 @@
-"""Guards: torque threshold, feed-forward, torque error and position error, cycle by cycle.
+"""Guards: the torque of the model on its way to the drives, and what is compared with it, cycle by cycle.
 
     torque_command  = ramp * torque_model(AdditiveTorqueDelay cycles ago)
     TE_now          = torque_model(torque_error_delay cycles ago) - torque_feedback
     TE              = TE_before + TEF (TE_now - TE_before)     kept with 15 more bits than shown
     PE              = position_command(PositionErrorDelay cycles ago) - position_feedback
+
+Every cycle `judge` makes all that and holds it against the limits at once: a number is within +-limit where neither
+limit - number nor limit + number is negative, so the signs of all differences are gathered in one word. Only where
+that says that something is wrong, bytecode finds out what.
 """
 
 from array import array
 
 import micropython
+from micropython import const
 
 from idmwire.faults import FAULT_NUMBERS
-from motionboard.delay import DelayLine
 from motionboard.fixed import SH
-
-_RAMP_ONE = 32768
 
 # Words of an event: fault number, axis, value, limit.
 EVENT_WORDS = 4
 
+_RAMP_ONE = const(32768)
+
 # What each guard's trip is called, in the order of the bits of `check`.
 GUARDS = ("torque_threshold", "collision", "position_error", "position_limit")
 
+# An axis's record: its limits (derived from the settings), its filter, and the last 32 cycles of its model torque
+# and position command. The torque limit of an axis that is not watched is out of reach of the error.
+_FED = const(0)  # -1 where the model's torque is fed forward, else 0
+_TORQUE_DELAY = const(1)
+_ERROR_DELAY = const(2)
+_POSITION_DELAY = const(3)
+_THRESHOLD = const(4)
+_TORQUE_ERROR_MAX = const(5)
+_POSITION_ERROR_MAX = const(6)
+_LOWEST = const(7)
+_RANGE = const(8)  # highest - lowest
+_RANGED = const(9)  # -1, or 0 where all positions are in the range
+_FILTER = const(10)
+_STATE_LOW = const(11)
+_STATE_HIGH = const(12)
+_ABOVE = const(13)
+_LINES = const(16)
+_RECORD = const(80)
 
-# The torque is below 2**30 and the ramp at most 2**15: the product is split at bit 15.
-@micropython.viper
-def _ramp(torque: ptr32, ramp: int, n: int, sh: int):
-    i = 0
-    while i < n:
-        t = (torque[i] << sh) >> sh
-        torque[i] = (t >> 15) * ramp + (((t & 0x7FFF) * ramp) >> 15)
-        i += 1
-
-
-# State = hi * 2**15 + lo. The error is kept below 2**30, as torques are: now - hi is then below 2**31, its upper
-# part times TEF (<= 2**15) at most that.
-@micropython.viper
-def _filter(error: ptr32, state: ptr32, feedback: ptr32, tef: ptr32, n: int, sh: int):
-    """`error` holds the delayed model torque on entry and TE on return; `state` is lo for all axes, then hi."""
-    i = 0
-    while i < n:
-        now = ((error[i] << sh) >> sh) - ((feedback[i] << sh) >> sh)
-        if now > 0x3FFFFFFF:
-            now = 0x3FFFFFFF
-        elif now < -0x3FFFFFFF:
-            now = -0x3FFFFFFF
-        hi = (state[n + i] << sh) >> sh
-        lo = state[i]
-        k = tef[i]
-        d = now - hi
-        rest = lo + (d & 0x7FFF) * k - ((k * lo) >> 15)
-        hi = hi + (d >> 15) * k + (rest >> 15)
-        state[i] = rest & 0x7FFF
-        state[n + i] = hi
-        error[i] = hi
-        i += 1
+# Words of the board.
+_AT = const(0)  # where the lines are written
+_RAMP = const(1)  # of the feed-forward, in 2**-15
+_FEEDING = const(2)  # 1 where it goes up
+_SETTLING = const(3)  # cycles in which a torque error is no collision
+_BEATING = const(4)  # 1 where the host has to send heartbeats
+_SILENCE = const(5)  # cycles since the last one
+_WORDS = const(6)
 
 
 @micropython.viper
-def _subtract(dst: ptr32, b: ptr32, n: int):
+def _derive(a: ptr32):
+    """The axes' records, from the settings."""
     i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    sh = a[1]
+    model = ptr32(int(a) + a[3])
+    enable = ptr32(int(a) + a[4])
+    most = ptr32(int(a) + a[5])
+    low = ptr32(int(a) + a[6])
+    high = ptr32(int(a) + a[7])
     while i < n:
-        dst[i] = dst[i] - b[i]
+        g[_FED] = 0 - 1 if model[i] else 0
+        g[_TORQUE_DELAY] = ptr32(int(a) + a[8])[i]
+        g[_ERROR_DELAY] = ptr32(int(a) + a[9])[i]
+        g[_POSITION_DELAY] = ptr32(int(a) + a[10])[i]
+        g[_THRESHOLD] = ptr32(int(a) + a[11])[i]
+        g[_TORQUE_ERROR_MAX] = most[i] if model[i] != 0 and enable[i] != 0 else 0x3FFFFFFF
+        g[_POSITION_ERROR_MAX] = ptr32(int(a) + a[12])[i]
+        g[_FILTER] = ptr32(int(a) + a[13])[i]
+        lowest = (low[i] << sh) >> sh
+        highest = (high[i] << sh) >> sh
+        span = ((highest - lowest) << sh) >> sh
+        g[_LOWEST] = lowest
+        g[_RANGED] = 0 if span == 0 - 2 and lowest < highest else 0 - 1
+        # Beyond half the circle of numbers, `judge` can only doubt.
+        g[_RANGE] = span if lowest <= highest and span >= 0 else 0 - 1
+        g = ptr32(int(g) + 4 * _RECORD)
         i += 1
+
+
+# The torques are below 2**30. The filter's state is high * 2**15 + low; the error is kept below 2**30, too:
+# t - high is then below 2**31, its upper part times TEF (<= 2**15) at most that. Only bit 31 of `bad` means anything.
+@micropython.viper
+def judge(a: ptr32) -> int:
+    """Torque command, torque error and position error of this cycle; 1 where a limit is exceeded, no heartbeat has
+    come, or the model has met a limit of its own."""
+    i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    sh = a[1]
+    words = ptr32(int(a) + a[3])
+    computed = ptr32(int(a) + a[4])
+    model = ptr32(int(a) + a[5])
+    command = ptr32(int(a) + a[6])
+    feedback = ptr32(int(a) + a[7])
+    error = ptr32(int(a) + a[8])
+    position = ptr32(int(a) + a[9])
+    measured = ptr32(int(a) + a[10])
+    position_error = ptr32(int(a) + a[11])
+    silence = words[_SILENCE] + words[_BEATING]
+    words[_SILENCE] = silence
+    bad = (ptr32(int(a) + a[12])[0] - silence) | (0 - computed[n])
+    at = (words[_AT] + 1) & 31
+    words[_AT] = at
+    ramp = words[_RAMP]
+    while i < n:
+        line = ptr32(int(g) + 4 * _LINES)
+        t = computed[i] & g[_FED]
+        model[i] = t
+        line[at] = t
+        bad |= (g[_THRESHOLD] - t) | (g[_THRESHOLD] + t)
+        t = line[(at - g[_TORQUE_DELAY]) & 31]
+        if ramp != _RAMP_ONE:
+            t = (t << sh) >> sh
+            t = (t >> 15) * ramp + (((t & 0x7FFF) * ramp) >> 15)
+        command[i] = t
+        t = ((line[(at - g[_ERROR_DELAY]) & 31] - feedback[i]) << sh) >> sh
+        if t > 0x3FFFFFFF:
+            t = 0x3FFFFFFF
+        elif t < -0x3FFFFFFF:
+            t = -0x3FFFFFFF
+        high = (g[_STATE_HIGH] << sh) >> sh
+        t -= high
+        rest = g[_STATE_LOW] + (t & 0x7FFF) * g[_FILTER] - ((g[_STATE_LOW] * g[_FILTER]) >> 15)
+        high += (t >> 15) * g[_FILTER] + (rest >> 15)
+        g[_STATE_LOW] = rest & 0x7FFF
+        g[_STATE_HIGH] = high
+        error[i] = high
+        bad |= (g[_TORQUE_ERROR_MAX] - high) | (g[_TORQUE_ERROR_MAX] + high)
+        t = position[i]
+        line[at + 32] = t
+        t -= g[_LOWEST]
+        bad |= (t | (g[_RANGE] - t)) & g[_RANGED]
+        t = line[((at - g[_POSITION_DELAY]) & 31) + 32] - measured[i]
+        position_error[i] = t
+        bad |= (g[_POSITION_ERROR_MAX] - t) | (g[_POSITION_ERROR_MAX] + t)
+        g = ptr32(int(g) + 4 * _RECORD)
+        i += 1
+    return 1 if (bad << sh) >> sh < 0 else 0
 
 
 # First axis whose |value| exceeds its limit, + 1; writes value and limit.
@@ -105,28 +188,52 @@ def _note(event: ptr32, value: ptr32, limit: ptr32, i: int):
     event[3] = limit[i]
 
 
-# Cycles above the limit, axis by axis; first axis with enough of them, + 1. Without a model (DynamicModel 0)
-# there is no torque to compare with.
 @micropython.viper
-def _lasting(
-    error: ptr32, limit: ptr32, enable: ptr32, model: ptr32, duration: ptr32, above: ptr32, event: ptr32,
-    n: int, sh: int
-) -> int:
-    found = 0
+def _lasting(a: ptr32, event: ptr32) -> int:
+    """Counts cycles above the torque error's limit: the first axis with enough of them, + 1; -1 where one counts."""
     i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    sh = a[1]
+    error = ptr32(int(a) + a[3])
+    duration = ptr32(int(a) + a[4])
+    found = 0
     while i < n:
         v = (error[i] << sh) >> sh
-        top = (limit[i] << sh) >> sh
-        if enable[i] != 0 and model[i] != 0 and (v > top or v < 0 - top):
-            above[i] = above[i] + 1
-            if found == 0 and above[i] >= duration[i]:
+        top = g[_TORQUE_ERROR_MAX]
+        if v > top or v < 0 - top:
+            g[_ABOVE] = g[_ABOVE] + 1
+            if found == 0:
+                found = 0 - 1
+            if found < 0 and g[_ABOVE] >= duration[i]:
                 event[2] = v
                 event[3] = top
                 found = i + 1
         else:
-            above[i] = 0
+            g[_ABOVE] = 0
+        g = ptr32(int(g) + 4 * _RECORD)
         i += 1
     return found
+
+
+@micropython.viper
+def _restart(a: ptr32):
+    """The command has always been where it is now, and there has been no error."""
+    i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    position = ptr32(int(a) + a[3])
+    while i < n:
+        g[_STATE_LOW] = 0
+        g[_STATE_HIGH] = 0
+        g[_ABOVE] = 0
+        line = ptr32(int(g) + 4 * _LINES + 4 * 32)
+        k = 0
+        while k < 32:
+            line[k] = position[i]
+            k += 1
+        g = ptr32(int(g) + 4 * _RECORD)
+        i += 1
 
 
 class Guards:
@@ -137,12 +244,44 @@ class Guards:
         self.axes = axes
         self.settings = settings
         self.events = [array("i", [FAULT_NUMBERS[name], 0, 0, 0]) for name in GUARDS]
-        self._settling = 0
-        self.ramp = 0
-        self._torques = DelayLine(n)
-        self._positions = DelayLine(n)
-        self._filter_state = array("i", [0] * (2 * n))
-        self._above = array("i", [0] * n)
+        # True where a torque error is above its limit, for less than its duration.
+        self.rising = False
+        axes.array("guard_records", _RECORD * n)
+        self._words = axes.array("guard_words", _WORDS)
+        self.bound = axes.bind(
+            "guard_records", "guard_words", "model_output", "torque_model", "torque_command", "torque_feedback",
+            "torque_error", "position_command", "position_feedback", "position_error", "heartbeat_timeout")
+        self._lasts = axes.bind("guard_records", "torque_error", "torque_error_duration")
+        self._restarts = axes.bind("guard_records", "position_command")
+        settings.derive(_derive, axes.bind(
+            "guard_records", "dynamic_model", "torque_error_enable", "torque_error_max", "position_min", "position_max",
+            "additive_torque_delay", "torque_error_delay", "position_error_delay", "torque_threshold",
+            "position_error_max", "torque_error_filter"))
+
+    @property
+    def ramp(self):
+        """The feed-forward's part, in 2**-15."""
+        return self._words[_RAMP]
+
+    @property
+    def silence(self):
+        """Cycles since the last heartbeat; they count while the host has to send some."""
+        return self._words[_SILENCE]
+
+    @silence.setter
+    def silence(self, cycles):
+        self._words[_SILENCE] = cycles
+
+    def expect(self, feeding, beating):
+        """Whether the feed-forward is wanted, and whether the host has to send heartbeats."""
+        self._words[_FEEDING] = feeding
+        self._words[_BEATING] = beating
+
+    @property
+    def steady(self):
+        """True where `advance` has nothing to do."""
+        words = self._words
+        return words[_RAMP] == (_RAMP_ONE if words[_FEEDING] else 0) and not words[_SETTLING]
 
     def restart(self):
         """Forgets the past: the command has always been where it is now.
@@ -150,34 +289,21 @@ class Guards:
         Switched on, a drive takes over the weight that the brake has borne, and the feed-forward comes on its ramp:
         until then a torque error is no collision.
         """
-        self._settling = self.settings.feedforward_ramp[0]
-        self._positions.fill(self.axes.position_command)
-        for i in range(2 * self.axes.n):
-            self._filter_state[i] = 0
-        for i in range(self.axes.n):
-            self._above[i] = 0
+        self._words[_SETTLING] = self.settings.feedforward_ramp[0] + 1
+        self.rising = False
+        _restart(self._restarts)
 
-    def feed_forward(self, wanted):
-        """torque_command of this cycle; `wanted` says whether the ramp goes up or down."""
-        axes = self.axes
+    def advance(self):
+        """The feed-forward's ramp goes on, and the time in which a torque error is no collision."""
+        words = self._words
+        ramp = words[_RAMP]
         step = _RAMP_ONE // self.settings.feedforward_ramp[0] + 1
-        if wanted:
-            self.ramp = self.ramp + step if self.ramp + step < _RAMP_ONE else _RAMP_ONE
+        if words[_FEEDING]:
+            words[_RAMP] = ramp + step if ramp + step < _RAMP_ONE else _RAMP_ONE
         else:
-            self.ramp = self.ramp - step if self.ramp > step else 0
-        self._torques.write(axes.torque_model)
-        self._torques.read(axes.torque_command, self.settings.additive_torque_delay)
-        _ramp(axes.torque_command, self.ramp, axes.n, SH)
-
-    def errors(self):
-        """torque_error and position_error of this cycle."""
-        axes = self.axes
-        settings = self.settings
-        self._torques.read(axes.torque_error, settings.torque_error_delay)
-        _filter(axes.torque_error, self._filter_state, axes.torque_feedback, settings.torque_error_filter, axes.n, SH)
-        self._positions.write(axes.position_command)
-        self._positions.read(axes.position_error, settings.position_error_delay)
-        _subtract(axes.position_error, axes.position_feedback, axes.n)
+            words[_RAMP] = ramp - step if ramp > step else 0
+        if words[_SETTLING]:
+            words[_SETTLING] -= 1
 
     def check(self):
         """The guards that trip in this cycle, a bit each; none hides another."""
@@ -186,12 +312,10 @@ class Guards:
         events = self.events
         n = axes.n
         tripped = self._trip(0, _exceeds(axes.torque_model, settings.torque_threshold, events[0], n, SH))
-        if self._settling:
-            self._settling -= 1
-        else:
-            tripped |= self._trip(1, _lasting(
-                axes.torque_error, settings.torque_error_max, settings.torque_error_enable,
-                settings.dynamic_model, settings.torque_error_duration, self._above, events[1], n, SH))
+        if not self._words[_SETTLING]:
+            lasting = _lasting(self._lasts, events[1])
+            self.rising = lasting != 0
+            tripped |= self._trip(1, lasting)
         tripped |= self._trip(2, _exceeds(axes.position_error, settings.position_error_max, events[2], n, SH))
         return tripped | self._trip(3, _outside(
             axes.position_command, settings.position_min, settings.position_max, events[3], n, SH))
@@ -201,7 +325,7 @@ class Guards:
         _note(self.events[3], self.axes.position_feedback, self.settings.position_max, axis)
 
     def _trip(self, guard, axis):
-        if not axis:
+        if axis <= 0:
             return 0
         self.events[guard][1] = axis - 1
         return 1 << guard

@@ -97,6 +97,20 @@ class Flash(Store):
         return not self.broken
 
 
+class Weights:
+    # In place of a compiled model: torques(y) writes the torques.
+    PROGRAM_HASH = 1
+    N_PARAMETERS = 1
+    PARAMETER_LIMITS = (1,)
+
+    def __init__(self, n, torques):
+        self.N_AXES = n
+        self._torques = torques
+
+    def inverse_dynamics(self, _state, _parameters, y, _sine, _sh):
+        self._torques(y)
+
+
 class Bench:
     def __init__(
         self, n=1, cycle_s=CYCLE_S, flash=None, model=None, link_bytes=4096, ready=True, silent=False, **changes
@@ -129,7 +143,9 @@ class Bench:
         changes.setdefault("stop_acceleration", 80 << 14)
         changes.setdefault("position_error_delay", 4)
         table = settings_table(self.n, self.cycle_s, **changes)
-        return ParameterImage("script", round(self.cycle_s * 1e6), self.n, table)
+        model = self.controller.model
+        used = (model.PROGRAM_HASH, (0,), (0.0,)) if isinstance(model, Weights) else (0, (), ())
+        return ParameterImage("script", round(self.cycle_s * 1e6), self.n, table, *used)
 
     def stage(self, data):
         for at in range(0, len(data), 480):

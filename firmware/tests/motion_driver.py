@@ -35,7 +35,8 @@ class Driver:
     def step(self, cycles=1):
         for _ in range(cycles):
             self.cycle = (self.cycle + 1) & MASK
-            self.motion.step(self.cycle)
+            self.axes.cycle[0] = self.cycle
+            self.motion.step()
             for axis in range(self.n):
                 self.q[axis].append(self.axes.position_command[axis])
                 self.v[axis].append(self.axes.velocity_command[axis])

@@ -2,6 +2,7 @@
 
 from array import array
 
+from drives import units
 from idmwire import properties
 from motionboard.axis import Axes, Settings
 
@@ -82,7 +83,22 @@ def settings_table(n=1, cycle_s=CYCLE_S, **changes):
 
 
 def make_axes(n=1, cycle_s=CYCLE_S, **changes):
-    return Axes(n), Settings(n, settings_table(n, cycle_s, **changes))
+    axes = Axes(n)
+    return axes, Settings(axes, settings_table(n, cycle_s, **changes))
+
+
+def positions(counts, mantissa, shift):
+    # Drive counts as positions, by the drives' own conversion.
+    found = []
+    for at in range(0, len(counts), 8):
+        part = counts[at : at + 8]
+        axes, settings = make_axes(len(part), position_mantissa=mantissa, position_shift=shift)
+        drives = units.Units(axes, settings)
+        for axis, count in enumerate(part):
+            drives.counts[axis] = count
+        units.read(drives.reads)
+        found += list(axes.position_feedback)
+    return found
 
 
 def raises(kind, function, *arguments):

@@ -4,7 +4,7 @@ from bench import Bench
 from support import raises, words
 
 from motionboard.axis import Axes
-from motionboard.capture import BLOCK_BYTES, BLOCK_WORDS, Capture
+from motionboard.capture import BLOCK_BYTES, BLOCK_WORDS, Capture, sample
 
 MASK = 2**30 - 1
 
@@ -31,7 +31,8 @@ class Run:
             self.cycle = (self.cycle + 1) & MASK
             for place in range(len(self.axes.state)):
                 self.axes.state[place] = self.value(place, self.cycle)
-            self.capture.sample(self.cycle)
+            self.axes.cycle[0] = self.cycle
+            sample(self.capture.bound, self.capture.ring)
 
     def block(self, number):
         # First cycle and samples, one tuple each.

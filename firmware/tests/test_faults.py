@@ -1,6 +1,6 @@
 # Faults: which one is latched, what stop it makes, when it may be cleared.
 
-from bench import Bench, moving_bench
+from bench import Bench, Weights, moving_bench
 
 from idmwire.faults import FAULT_NUMBERS
 from motionboard.motion import STOP
@@ -57,13 +57,11 @@ def test_a_fault_while_disarming_does_not_keep_the_drives_on():
 
 def test_switching_off_is_no_collision():
     # A vertical axis: the model goes on, the torque is gone, the brake lets it sag.
-    def weight(x, p, y, sine, sh):
-        y[0] = 1000000
-        y[1] = 0
+    def weight(torques):
+        torques[0] = 1000000
 
-    bench = Bench(dynamic_model=1, torque_error_enable=1, torque_error_max=1000, position_error_max=500)
-    bench.controller.dynamics._evaluate = weight
-    bench.controller.dynamics.available = True
+    bench = Bench(
+        model=Weights(1, weight), dynamic_model=1, torque_error_enable=1, torque_error_max=1000, position_error_max=500)
     bench.drives[0].current = round(1000000 / 2**16 * 100)
     bench.arm()
     bench.cycle(50)
@@ -129,13 +127,17 @@ def test_a_position_error_makes_the_drives_brake():
 
 
 def test_clear_says_no_while_a_guard_still_trips():
-    bench = moving_bench(torque_threshold=1000)
-    torque = [1001]
+    torque = [0]
 
-    def step():
-        bench.controller.axes.torque_model[0] = torque[0]
+    def weight(torques):
+        torques[0] = torque[0]
 
-    bench.controller.dynamics.step = step
+    bench = Bench(model=Weights(1, weight), torque_threshold=1000, dynamic_model=1)
+    bench.arm()
+    bench.move([2**22], 400)
+    bench.cycle(150)
+    assert bench.state == "moving"
+    torque[0] = 1001
     bench.cycle(300)
     assert bench.fault == "torque_threshold"
     assert not bench.moving
@@ -177,13 +179,18 @@ def test_an_error_of_the_firmware_switches_off_and_is_latched():
 
 
 def test_a_collision_during_a_stop_is_not_hidden_by_what_made_the_stop():
-    bench = moving_bench(
-        torque_threshold=1000, dynamic_model=0, position_error_max=3000, stop_acceleration=1 << 14)
+    torque = [0]
 
-    def step():
-        bench.controller.axes.torque_model[0] = 1001
+    def weight(torques):
+        torques[0] = torque[0]
 
-    bench.controller.dynamics.step = step
+    bench = Bench(
+        model=Weights(1, weight), torque_threshold=1000, dynamic_model=1, position_error_max=3000,
+        stop_acceleration=1 << 14)
+    bench.arm()
+    bench.move([2**22], 400)
+    bench.cycle(150)
+    torque[0] = 1001
     bench.cycle(5)
     assert bench.fault == "torque_threshold"
     assert bench.moving

@@ -1,56 +1,90 @@
-# The wide multiplication and the sine, against integers without a limit and against floating point.
+# Conversions between the drives' units and the board's, and the sine, against integers without a limit and floats.
 
 import math
 
-from support import Numbers, words, wrap
+from support import Numbers, make_axes, positions, words, wrap
 
+from drives import units
 from idmwire.sine import SINE
-from motionboard.fixed import SH, scale, sincos
+from motionboard.fixed import SH, sincos
 
 EDGES = [0, 1, -1, 2, -2, 0x7FFF, 0x8000, -0x8000, 0xFFFF, -0x10000, 2**30 - 1, 2**30, -(2**30), 2**31 - 1, -(2**31)]
 MANTISSAS = [0, 1, -1, 0x7FFF, 0x8000, -0x7FFF, -0x8000, 2**15 + 1, 2**29, 2**30 - 1, 1 - 2**30, -(2**29)]
 
 
-def product(value, mantissa, shift):
-    result = (value * abs(mantissa) + (1 << (shift - 1))) >> shift
-    return wrap(-result if mantissa < 0 else result)
+def check(values, mantissa, shift):
+    for value, found in zip(values, positions(values, mantissa, shift)):
+        exact = (value * mantissa * 2 + 2**shift) >> (shift + 1)
+        # fixed.py: to within 2, by a factor good to 2^-31; rounded.
+        assert abs(wrap(found - exact)) <= 2 + abs(value) / 2**31, (value, mantissa, shift)
 
 
-def scaled(values, mantissas, shifts):
-    n = len(values)
-    got = words([0x5A5A5A5A] * (n + 1))
-    scale(got, words(values), words(mantissas), words(shifts), n, SH)
-    assert got[n] == 0x5A5A5A5A
-    return list(got)[:n]
-
-
-def test_scale_at_the_edges_with_every_shift():
+def test_positions_at_the_edges_with_every_shift():
     for mantissa in MANTISSAS:
-        for shift in range(15, 46):
-            n = len(EDGES)
-            expected = [product(value, mantissa, shift) for value in EDGES]
-            assert scaled(EDGES, [mantissa] * n, [shift] * n) == expected, (mantissa, shift)
+        for shift in range(1, 46):
+            check(EDGES, mantissa, shift)
 
 
-def test_scale_of_any_numbers():
+def test_positions_of_any_counts():
     numbers = Numbers(7)
-    for _ in range(200):
+    for _ in range(100):
         values = [wrap(numbers.word() >> numbers.below(32)) for _ in range(8)]
-        mantissas = [numbers.between(1 - 2**30, 2**30 - 1) >> numbers.below(30) for _ in range(8)]
-        shifts = [numbers.between(1, 45) for _ in range(8)]
-        expected = [product(*row) for row in zip(values, mantissas, shifts)]
-        assert scaled(values, mantissas, shifts) == expected, (values, mantissas, shifts)
+        mantissa = numbers.between(1 - 2**30, 2**30 - 1) >> numbers.below(30)
+        check(values, mantissa, numbers.between(1, 45))
 
 
-def test_scale_rounds_halves_up_and_mirrors_for_negative_mantissas():
-    assert scaled([1, -1, 3, -3], [2**14] * 4, [15] * 4) == [1, 0, 2, -1]
-    assert scaled([1, -1, 3, -3], [-(2**14)] * 4, [15] * 4) == [-1, 0, -2, 1]
+def test_targets_are_converted_alike():
+    numbers = Numbers(8)
+    for _ in range(100):
+        mantissa, shift = numbers.between(1 - 2**30, 2**30 - 1), numbers.between(28, 45)
+        axes, settings = make_axes(3, counts_mantissa=mantissa, counts_shift=shift)
+        drives = units.Units(axes, settings)
+        for axis in range(3):
+            axes.position_command[axis] = wrap(numbers.word())
+        units.write(drives.writes)
+        for axis in range(3):
+            value = axes.position_command[axis]
+            exact = (value * mantissa * 2 + 2**shift) >> (shift + 1)
+            assert abs(wrap(drives.target[axis] - exact)) <= 2 + abs(value) / 2**31, (value, mantissa, shift)
 
 
-def test_scale_works_in_place():
-    values = words([1000, -1000])
-    scale(values, values, words([2**29] * 2), words([30] * 2), 2, SH)
-    assert list(values) == [500, -500]
+def test_torques_to_and_from_16_bits():
+    # From 0.05 Nm to 5 kNm rated, both ways round.
+    for rated in (0.05, 0.7, 10, 33, 480, 5000):
+        for sign in (1, -1):
+            feedback, offset = rated / 1000 * 2**16 * sign, 1000 / rated / 2**16 * sign
+            changes = {}
+            for name, factor in (("feedback", feedback), ("offset", offset)):
+                shift = 15
+                while abs(factor) * 2 ** (shift + 1) < 2**30 and shift < 45:
+                    shift += 1
+                changes[name + "_mantissa"] = min(round(factor * 2**shift), 2**30 - 1)
+                changes[name + "_shift"] = shift
+            if abs(feedback) * 2**15 >= 2**30:
+                continue
+            axes, settings = make_axes(1, **changes)
+            drives = units.Units(axes, settings)
+            for current in (0, 1, -1, 2, 999, -1000, 3000, -3000, 32767, -32768):
+                drives.current[0] = current
+                units.read(drives.reads)
+                exact = current * feedback
+                # A factor of 15 bits, and half a count.
+                assert abs(axes.torque_feedback[0] - exact) <= abs(exact) * 2**-15 + 0.5, (rated, current)
+                axes.torque_command[0] = round(current / offset)
+                units.write(drives.writes)
+                # A factor of 15 bits, a quarter of a per mille for the torque's own 16 bits, and half a one; at the end
+                # of its range both signs reach as far.
+                error = drives.offset[0] - current
+                assert abs(error) <= abs(current) * 2**-15 + 0.75 + (current == -32768), (rated, current, error)
+            cut = drives.saturations
+            for torque in (round(32800 / offset), round(-32800 / offset), 2**30 - 1, 1 - 2**30):
+                if abs(torque) < 2**30:
+                    axes.torque_command[0] = torque
+                    units.write(drives.writes)
+                    beyond = abs(torque * offset) > 32768
+                    assert not beyond or 32766 <= drives.offset[0] * (1 if torque * offset > 0 else -1) <= 32767
+                    cut += beyond
+            assert drives.saturations == cut
 
 
 def test_sine_and_cosine_within_their_bound():

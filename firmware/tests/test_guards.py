@@ -1,20 +1,30 @@
 # Guards: each limit trips at its edge, the torque error against a filter of exact integers.
 
-from support import Numbers, make_axes, wrap
+from support import Numbers, make_axes, words, wrap
 
+from idmwire import properties
 from idmwire.faults import FAULT_NAMES
-from motionboard.guards import Guards
+from motionboard.guards import Guards, judge
 
 NO_LIMIT = 2**30 - 1
 
 
 def make_guards(n=1, **changes):
+    # A model on all axes, and a feed-forward that is all there.
+    changes.setdefault("dynamic_model", 1)
+    changes.setdefault("feedforward_ramp", 1)
     axes, settings = make_axes(n, **changes)
-    return axes, settings, Guards(axes, settings)
+    guards = Guards(axes, settings)
+    guards.expect(True, False)
+    guards.advance()
+    return axes, settings, guards
 
 
 def all_tripped(guards):
-    bits = guards.check()
+    # One cycle, as the controller makes it: the limits are looked at where there is a doubt.
+    guards.advance()
+    doubt = judge(guards.bound)
+    bits = guards.check() if doubt or guards.rising else 0
     return [
         (FAULT_NAMES[event[0]], event[1], event[2], event[3])
         for guard, event in enumerate(guards.events) if bits & 1 << guard]
@@ -28,12 +38,19 @@ def tripped(guards):
 
 def test_the_torque_threshold_trips_beyond_its_value_on_either_side():
     axes, _, guards = make_guards(3, torque_threshold=(1000, 2000, 0))
-    axes.torque_model[0], axes.torque_model[1] = 1000, -2000
+    axes.model_output[0], axes.model_output[1] = 1000, -2000
     assert tripped(guards) is None
-    axes.torque_model[1] = -2001
+    axes.model_output[1] = -2001
     assert tripped(guards) == ("torque_threshold", 1, -2001, 2000)
-    axes.torque_model[0] = 1001
+    axes.model_output[0] = 1001
     assert tripped(guards) == ("torque_threshold", 0, 1001, 1000)
+
+
+def test_an_axis_without_a_model_has_no_torque():
+    axes, settings, guards = make_guards(2, dynamic_model=(0, 1), torque_threshold=1000, additive_torque_delay=0)
+    axes.model_output[0], axes.model_output[1] = 2000, 1000
+    assert tripped(guards) is None
+    assert list(axes.torque_model) == list(axes.torque_command) == [0, 1000]
 
 
 def test_the_position_error_counts_over_the_wrap():
@@ -45,62 +62,106 @@ def test_the_position_error_counts_over_the_wrap():
     for k in range(6):
         axes.position_command[0] = wrap(command[k])
         axes.position_feedback[0] = wrap(command[max(0, k - 2)] - 7)
-        guards.errors()
-        assert axes.position_error[0] == 7, k
         assert tripped(guards) is None
-    axes.position_feedback[0] = wrap(command[4] - 51)
-    guards.errors()
-    assert tripped(guards) == ("position_error", 0, 51, 50) or axes.position_error[0] != 51
-    axes.position_feedback[0] = wrap(axes.position_command[0] + 51)
-    for _ in range(3):
-        guards.errors()
-    assert tripped(guards) == ("position_error", 0, -51, 50)
+        assert axes.position_error[0] == 7, k
+    for error in (50, 51, -50, -51, 2**31 - 1, -(2**31)):
+        axes.position_feedback[0] = wrap(axes.position_command[0] - error)
+        for _ in range(2):
+            judge(guards.bound)
+        assert tripped(guards) == (None if abs(error) == 50 else ("position_error", 0, error, 50)), error
+        assert axes.position_error[0] == error
 
 
 def test_the_position_limit_trips_outside_only():
-    axes, _, guards = make_guards(2, position_min=(-10, -(2**31) + 1), position_max=(10, 2**31 - 1))
+    axes, _, guards = make_guards(
+        3, position_min=(-10, -(2**31) + 1, -(2**30)), position_max=(10, 2**31 - 1, 2**31 - 1))
     for position, fault in ((-10, None), (10, None), (11, 10), (-11, -10), (2**31 - 1, 10), (-(2**31), -10)):
-        axes.position_command[0] = position
+        settle(axes, guards, 0, position)
         assert tripped(guards) == (None if fault is None else ("position_limit", 0, position, fault)), position
-    axes.position_command[0] = 0
-    axes.position_command[1] = 2**31 - 1
-    assert tripped(guards) is None
+    settle(axes, guards, 0, 0)
+    # No limits; and limits that are more than half the circle of numbers apart.
+    for position in (2**31 - 1, -(2**31) + 1, 0):
+        settle(axes, guards, 1, position)
+        assert tripped(guards) is None
+    for position, fault in ((2**31 - 1, None), (-(2**30), None), (-(2**30) - 1, -(2**30)), (0, None)):
+        settle(axes, guards, 2, position)
+        assert tripped(guards) == (None if fault is None else ("position_limit", 2, position, fault)), position
+
+
+def settle(axes, guards, axis, position):
+    # The axis stands there, and has for long.
+    axes.position_command[axis] = axes.position_feedback[axis] = position
+    guards.restart()
+    for _ in range(2):
+        guards.advance()
+
+
+def test_limits_of_any_range_trip_as_integers_without_a_limit_say():
+    numbers = Numbers(9)
+    for _ in range(300):
+        low, high = sorted([numbers.between(-(2**31) + 1, 2**31 - 1) >> numbers.below(20) for _ in range(2)])
+        axes, _, guards = make_guards(1, position_min=low, position_max=high)
+        for position in (low, high, low - 1, high + 1, wrap(numbers.word())):
+            if -(2**31) < position < 2**31:
+                settle(axes, guards, 0, position)
+                assert (tripped(guards) is None) == (low <= position <= high), (low, high, position)
 
 
 def test_the_command_is_the_model_of_so_many_cycles_ago():
     for delay in range(17):
-        axes, _, guards = make_guards(2, additive_torque_delay=(delay, 16 - delay), feedforward_ramp=1)
+        axes, _, guards = make_guards(2, additive_torque_delay=(delay, 16 - delay))
         past = []
         for k in range(40):
-            axes.torque_model[0], axes.torque_model[1] = 3 * k + 1, -5 * k - 1
+            axes.model_output[0], axes.model_output[1] = 3 * k + 1, -5 * k - 1
             past.append((3 * k + 1, -5 * k - 1))
-            guards.feed_forward(True)
+            judge(guards.bound)
             for axis, back in ((0, delay), (1, 16 - delay)):
                 assert axes.torque_command[axis] == (past[k - back][axis] if k >= back else 0), (k, axis)
 
 
 def test_the_feed_forward_comes_and_goes_on_a_ramp():
     for cycles in (1, 2, 7, 100, 4096):
-        axes, _, guards = make_guards(1, additive_torque_delay=0, feedforward_ramp=cycles)
-        axes.torque_model[0] = full = -(2**29) - 12345
+        axes, settings = make_axes(1, additive_torque_delay=0, feedforward_ramp=cycles, dynamic_model=1)
+        guards = Guards(axes, settings)
+        axes.model_output[0] = full = -(2**29) - 12345
         before, steps = 0, 0
+        guards.expect(True, False)
         while before != full:
-            guards.feed_forward(True)
+            assert not guards.steady
+            guards.advance()
+            judge(guards.bound)
             now = axes.torque_command[0]
             assert before > now >= full
             # No step is larger than its share, and one unit of rounding each for share and product.
             assert before - now <= -full // cycles + -full // 32768 + 2, (cycles, steps)
             before, steps = now, steps + 1
         assert steps <= cycles
+        assert guards.steady
+        guards.expect(False, False)
         for _ in range(steps):
-            guards.feed_forward(False)
+            assert not guards.steady
+            guards.advance()
+            judge(guards.bound)
             assert axes.torque_command[0] > before
             before = axes.torque_command[0]
         assert before == 0
         assert guards.ramp == 0
-        guards.feed_forward(False)
-        assert axes.torque_command[0] == 0
-        assert guards.ramp == 0
+        assert guards.steady
+
+
+def test_a_heartbeat_is_missed_where_one_is_due():
+    axes, _, guards = make_guards(1, heartbeat_timeout=10)
+    assert [judge(guards.bound) for _ in range(20)] == [0] * 20
+    guards.expect(True, True)
+    assert [judge(guards.bound) for _ in range(11)] == [0] * 10 + [1]
+    guards.silence = 0
+    assert [judge(guards.bound) for _ in range(11)] == [0] * 10 + [1]
+
+
+def test_a_saturation_of_the_model_is_a_doubt():
+    axes, _, guards = make_guards(1)
+    axes.model_output[1] = 1
+    assert judge(guards.bound) == 1
 
 
 def filter_exactly(state, now, tef):
@@ -122,10 +183,9 @@ def test_the_torque_error_is_filtered_exactly():
             for k in range(60):
                 past.append([numbers.between(-size, size) for _ in range(2)])
                 for axis in range(2):
-                    axes.torque_model[axis] = past[k][axis]
+                    axes.model_output[axis] = past[k][axis]
                     axes.torque_feedback[axis] = numbers.between(-size, size)
-                guards.feed_forward(True)
-                guards.errors()
+                judge(guards.bound)
                 for axis, back, share in ((0, 0, tef), (1, 3, 32769 - tef)):
                     model = past[k - back][axis] if k >= back else 0
                     now = clipped(model - axes.torque_feedback[axis])
@@ -137,20 +197,18 @@ def test_a_filter_of_one_is_no_filter():
     axes, _, guards = make_guards(1, torque_error_filter=32768, torque_error_delay=0)
     numbers = Numbers(6)
     for _ in range(50):
-        axes.torque_model[0] = numbers.between(-(2**29), 2**29)
+        axes.model_output[0] = numbers.between(-(2**29), 2**29)
         axes.torque_feedback[0] = numbers.between(-(2**29), 2**29)
-        guards.feed_forward(True)
-        guards.errors()
+        judge(guards.bound)
         assert axes.torque_error[0] == axes.torque_model[0] - axes.torque_feedback[0]
 
 
 def test_a_slow_filter_does_not_lose_small_errors():
     # With TEF = 2^-15 an error of one count needs the wide state: it arrives in the end.
     axes, _, guards = make_guards(1, torque_error_filter=1, torque_error_delay=0)
-    axes.torque_model[0] = 4
+    axes.model_output[0] = 4
     for _ in range(200000):
-        guards.feed_forward(True)
-        guards.errors()
+        judge(guards.bound)
     assert axes.torque_error[0] == 4
 
 
@@ -158,40 +216,47 @@ def test_every_torque_error_delay():
     for delay in range(32):
         axes, _, guards = make_guards(1, torque_error_delay=delay)
         for k in range(40):
-            axes.torque_model[0] = k + 1
-            guards.feed_forward(True)
-            guards.errors()
+            axes.model_output[0] = k + 1
+            judge(guards.bound)
             assert axes.torque_error[0] == (k + 1 - delay if k >= delay else 0)
 
 
 def test_a_collision_lasts_its_cycles_in_a_row():
     axes, settings, guards = make_guards(
-        2, torque_error_enable=1, torque_error_max=(100, 200), torque_error_duration=(3, 1), dynamic_model=1)
-    axes.torque_error[0] = 100
+        2, torque_error_enable=1, torque_error_max=(100, 200), torque_error_duration=(3, 1), torque_error_delay=0)
+
+    def now(axis, error):
+        axes.torque_feedback[axis] = -error
+        return tripped(guards)
+
     for _ in range(5):
-        assert tripped(guards) is None
-    axes.torque_error[0] = -101
-    assert tripped(guards) is None
-    assert tripped(guards) is None
-    axes.torque_error[0] = 0
-    assert tripped(guards) is None
-    axes.torque_error[0] = 101
-    assert [tripped(guards) for _ in range(3)] == [None, None, ("collision", 0, 101, 100)]
-    axes.torque_error[0] = 0
-    axes.torque_error[1] = -201
-    assert tripped(guards) == ("collision", 1, -201, 200)
-    settings.torque_error_enable[1] = 0
-    assert tripped(guards) is None
-    settings.torque_error_enable[1] = 1
-    settings.dynamic_model[1] = 0
-    assert tripped(guards) is None
+        assert now(0, 100) is None
+    assert now(0, -101) is None
+    assert now(0, -101) is None
+    assert now(0, 0) is None
+    assert [now(0, 101) for _ in range(3)] == [None, None, ("collision", 0, 101, 100)]
+    assert now(0, 0) is None
+    assert now(1, -201) == ("collision", 1, -201, 200)
+    write(settings, "torque_error_enable", 1, 0)
+    assert now(1, -201) is None
+    write(settings, "torque_error_enable", 1, 1)
+    assert now(1, -201) == ("collision", 1, -201, 200)
+    write(settings, "dynamic_model", 1, 0)
+    assert now(1, -201) is None
+
+
+def write(settings, name, axis, value):
+    assert settings.take(settings.slot(properties.BY_NAME[name], axis), words([value]))
 
 
 def test_no_guard_hides_another():
     axes, _, guards = make_guards(
-        2, dynamic_model=1, torque_error_enable=1, torque_threshold=10, torque_error_max=20, position_error_max=30,
-        position_max=40, torque_error_duration=2)
-    axes.torque_model[0], axes.torque_error[1], axes.position_error[0], axes.position_command[1] = 11, -21, 31, 41
+        2, torque_error_enable=1, torque_threshold=10, torque_error_max=20, position_error_max=30, position_max=40,
+        torque_error_duration=2, torque_error_delay=0, position_error_delay=0)
+    axes.model_output[0] = 11
+    axes.torque_feedback[1] = 21
+    axes.position_command[1] = 41
+    axes.position_feedback[0], axes.position_feedback[1] = -31, 41
     others = [("torque_threshold", 0, 11, 10), ("position_error", 0, 31, 30), ("position_limit", 1, 41, 40)]
     assert all_tripped(guards) == others
     assert all_tripped(guards) == others[:1] + [("collision", 1, -21, 20)] + others[1:]
@@ -199,28 +264,24 @@ def test_no_guard_hides_another():
 
 def test_a_drive_that_takes_over_the_weight_is_no_collision():
     axes, _, guards = make_guards(
-        1, dynamic_model=1, torque_error_enable=1, torque_error_max=20, torque_error_duration=3, feedforward_ramp=50)
+        1, torque_error_enable=1, torque_error_max=20, torque_error_duration=3, feedforward_ramp=50)
     guards.restart()
-    axes.torque_error[0] = 21
+    axes.torque_feedback[0] = -21
     assert [tripped(guards) for _ in range(52)] == [None] * 52
     assert tripped(guards) == ("collision", 0, 21, 20)
 
 
 def test_a_restart_forgets_the_past():
     axes, _, guards = make_guards(
-        1, dynamic_model=1,
-        torque_error_enable=1, torque_error_max=100, torque_error_duration=2, torque_error_filter=100)
+        1, torque_error_enable=1, torque_error_max=100, torque_error_duration=2, torque_error_filter=100)
     axes.torque_feedback[0] = 2**25
     for _ in range(2000):
-        guards.feed_forward(True)
-        guards.errors()
+        judge(guards.bound)
     assert tripped(guards) is None
     axes.position_command[0] = axes.position_feedback[0] = 777
     axes.torque_feedback[0] = 0
     guards.restart()
-    guards.feed_forward(True)
-    guards.errors()
+    judge(guards.bound)
     assert axes.torque_error[0] == 0
     assert axes.position_error[0] == 0
-    axes.torque_error[0] = 101
-    assert tripped(guards) is None
+    assert not guards.rising

@@ -53,7 +53,8 @@ def test_the_longest_move_ends_exactly():
     assert driver.move([2**30 - 1], 32767) is None
     for _ in range(32767):
         driver.cycle += 1
-        driver.motion.step(driver.cycle)
+        driver.axes.cycle[0] = driver.cycle
+        driver.motion.step()
     assert driver.motion.moving
     driver.step()
     assert not driver.motion.moving

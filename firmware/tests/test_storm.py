@@ -1,6 +1,6 @@
 # Commands, faults and drives that do what they like, in random order: what must hold in every cycle, holds.
 
-from bench import Bench
+from bench import Bench, Weights
 from scripted import Refused
 from support import Numbers
 
@@ -18,15 +18,16 @@ RAMP = 50
 class Storm:
     def __init__(self, seed):
         self.numbers = Numbers(seed)
-        self.bench = bench = Bench(2, feedforward_ramp=RAMP, heartbeat_timeout=40, additive_torque_delay=0)
         self.beats = True
         self.before = None
 
-        def weight():
+        def weight(torques):
             for axis in range(2):
-                bench.controller.axes.torque_model[axis] = WEIGHT
+                torques[axis] = WEIGHT
 
-        bench.controller.dynamics.step = weight
+        self.bench = Bench(
+            2, model=Weights(2, weight), feedforward_ramp=RAMP, heartbeat_timeout=40, additive_torque_delay=0,
+            dynamic_model=1)
 
     def try_to(self, name, **fields):
         try:

@@ -4,7 +4,7 @@ from bench import moving_bench
 from support import make_axes, words
 
 from idmwire.faults import CONTROLLED_STOP, DISABLE, FAULT_NUMBERS, NOTE, QUICK_STOP
-from motionboard.faults import TRACE_CYCLES, Faults, Trace
+from motionboard.faults import TRACE_CYCLES, Faults, Trace, keep
 
 N = FAULT_NUMBERS
 
@@ -67,7 +67,8 @@ def fill(trace, axes, cycles):
             axes.position_feedback[axis] = 4 * cycle + axis + 1000000
             axes.torque_command[axis] = -cycle
             axes.torque_feedback[axis] = -2 * cycle
-        trace.keep(cycle)
+        axes.cycle[0] = cycle
+        keep(trace.bound)
 
 
 def traced(trace):

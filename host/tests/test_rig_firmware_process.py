@@ -202,16 +202,16 @@ def test_no_board_outlives_its_rig(settings: bool, tmp_path: Path) -> None:
 BROKEN = """
 import sys
 sys.path[:0] = [{firmware!r}, {shared!r}]
-from motionboard import guards
+from motionboard import motion
 
-errors = guards.Guards.errors
+step = motion.Motion.step
 
 def broken(self):
-    errors(self)
+    step(self)
     if self.axes.position_command[0] > 1000000:
         raise ValueError("no such torque")
 
-guards.Guards.errors = broken
+motion.Motion.step = broken
 import main
 """
 

@@ -1,0 +1,319 @@
+"""What passes between a CiA 402 drive and the axes' arrays in a cycle: conversions, controlwords, answers.
+
+The factors of an axis are made from the settings. Positions are converted as fixed.py says; a torque is (current *
+mantissa + half) >> shift, an offset ((torque + half) >> shift) * mantissa >> 15, for torques of up to the most that 16
+bits hold.
+"""
+
+import micropython
+from micropython import const
+
+from drives import slcan
+from motionboard.fixed import SH, split
+
+# Statusword & 0x6F of the states that matter to a master (0x4F for faults).
+_OPERATION_ENABLED = const(0x27)
+_SWITCHED_ON = const(0x23)
+_READY = const(0x21)
+_FAULT_MASK = const(0x4F)
+_FAULT = const(0x08)
+_FAULT_REACTION = const(0x0F)
+
+# Controlwords.
+_DISABLE_VOLTAGE = const(0x0000)
+_QUICK_STOP = const(0x0002)
+_SHUTDOWN = const(0x0006)
+_SWITCH_ON = const(0x0007)
+_ENABLE = const(0x000F)
+_FAULT_RESET = const(0x0080)
+
+# What the board wants of the drives.
+OFF = const(0)
+ON = const(1)
+BRAKE = const(2)
+RESET = const(3)
+
+_MISSES_COUNTED = const(1000000)
+
+# The words of all drives: a bit for each axis; cycles without an answer, in all and in a row; who has answered last;
+# torque offsets cut to 16 bits; what the board wants of the drives.
+_ALL = const(0)
+_MISSES = const(1)
+_IN_A_ROW = const(2)
+_ANSWERED = const(3)
+_CUT = const(4)
+_WANTED = const(5)
+_WORDS = const(6)
+# slcan.ANSWERED and slcan.TIME.
+_BUS_ANSWERED = const(3)
+_BUS_TIME = const(4)
+
+# An axis's record.
+_POSITION = const(0)
+_FEEDBACK = const(3)
+_FEEDBACK_SHIFT = const(4)
+_FEEDBACK_HALF = const(5)
+_COUNTS = const(6)
+_OFFSET = const(9)
+_OFFSET_SHIFT = const(10)
+_OFFSET_HALF = const(11)
+_OFFSET_MOST = const(12)
+_RECORD = const(13)
+
+
+@micropython.viper
+def _derive(a: ptr32):
+    """The factors of the torques: of 15 bits, as currents and offsets have 16."""
+    i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    sh = a[1]
+    while i < n:
+        m = (ptr32(int(a) + a[3])[i] << sh) >> sh
+        s = ptr32(int(a) + a[4])[i]
+        cut = s if s < 15 else 15
+        g[_FEEDBACK] = (m + ((1 << cut) >> 1)) >> cut
+        g[_FEEDBACK_SHIFT] = s - cut
+        g[_FEEDBACK_HALF] = (1 << (s - cut)) >> 1
+        m = (ptr32(int(a) + a[5])[i] << sh) >> sh
+        s = ptr32(int(a) + a[6])[i]
+        negative = m < 0
+        if negative:
+            m = 0 - m
+        while m and m < 0x20000000:
+            m += m
+            s += 1
+        # m / 2**s = m / 2**30 / 2**(s - 30); a factor of more than 1 has more than 15 bits, the torque fewer.
+        s -= 30
+        m = (m + 0x4000) >> 15
+        while s < 0:
+            m += m
+            s += 1
+        if s > 30:
+            s = 30
+        most = 0x3FFF8000 // m if m else 0x3FFFFFFF
+        g[_OFFSET] = 0 - m if negative else m
+        g[_OFFSET_SHIFT] = s
+        g[_OFFSET_HALF] = (1 << s) >> 1
+        g[_OFFSET_MOST] = most << s if most < 0x3FFFFFFF >> s else 0x3FFFFFFF
+        g = ptr32(int(g) + 4 * _RECORD)
+        i += 1
+
+
+@micropython.viper
+def read(a: ptr32) -> int:
+    """Counts the cycle, and converts measured positions and torques of all axes.
+
+    What the cycle has to do (bits of axis.py), and 1 where a drive has not answered or is not enabled.
+    """
+    i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    sh = a[1]
+    words = ptr32(int(a) + a[3])
+    bus = ptr32(int(a) + a[4])
+    counts = ptr32(int(a) + a[5])
+    position = ptr32(int(a) + a[6])
+    current = ptr32(int(a) + a[7])
+    torque = ptr32(int(a) + a[8])
+    status = ptr32(int(a) + a[9])
+    cycle = ptr32(int(a) + a[10])
+    cycle[0] = (cycle[0] + 1) & 0x3FFFFFFF
+    answered = bus[_BUS_ANSWERED]
+    bus[_BUS_ANSWERED] = 0
+    bus[_BUS_TIME] = 0
+    words[_ANSWERED] = answered
+    bad = answered ^ words[_ALL]
+    if bad:
+        words[_MISSES] = words[_MISSES] + 1
+        if words[_IN_A_ROW] < _MISSES_COUNTED:
+            words[_IN_A_ROW] = words[_IN_A_ROW] + 1
+    else:
+        words[_IN_A_ROW] = 0
+    while i < n:
+        x = (counts[i] << sh) >> sh
+        h = x >> 15
+        position[i] = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
+            ((x & 0x7FFF) * g[_POSITION + 1] + 0x4000) >> 15)
+        x = current[i] * g[_FEEDBACK] + g[_FEEDBACK_HALF]
+        torque[i] = ((x << sh) >> sh) >> g[_FEEDBACK_SHIFT]
+        bad |= (status[i] & 0x6F) ^ _OPERATION_ENABLED
+        g = ptr32(int(g) + 4 * _RECORD)
+        i += 1
+    todo = ptr32(int(a) + a[11])[0]
+    return todo | 1 if bad else todo
+
+
+@micropython.viper
+def write(a: ptr32):
+    """Target positions and torque offsets in the drives' units, and the controlwords.
+
+    A controlword leads a drive from the state it is in to the one that is wanted.
+    """
+    i = 0
+    g = ptr32(int(a) + a[2])
+    n = a[0]
+    sh = a[1]
+    position = ptr32(int(a) + a[4])
+    target = ptr32(int(a) + a[5])
+    torque = ptr32(int(a) + a[6])
+    offset = ptr32(int(a) + a[7])
+    status = ptr32(int(a) + a[8])
+    control = ptr32(int(a) + a[9])
+    wanted = ptr32(int(a) + a[3])[_WANTED]
+    while i < n:
+        x = (position[i] << sh) >> sh
+        h = x >> 15
+        target[i] = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
+            ((x & 0x7FFF) * g[_COUNTS + 1] + 0x4000) >> 15)
+        x = (torque[i] << sh) >> sh
+        if ((g[_OFFSET_MOST] - x) | (g[_OFFSET_MOST] + x)) < 0:
+            words = ptr32(int(a) + a[3])
+            words[_CUT] = words[_CUT] + 1
+            x = g[_OFFSET_MOST] if x > 0 else 0 - g[_OFFSET_MOST]
+        x = ((x + g[_OFFSET_HALF]) >> g[_OFFSET_SHIFT]) * g[_OFFSET] + 0x4000
+        offset[i] = ((x << sh) >> sh) >> 15
+        state = status[i] & 0x6F
+        word = _DISABLE_VOLTAGE
+        if wanted == ON:
+            word = _SHUTDOWN
+            if state == _OPERATION_ENABLED or state == _SWITCHED_ON:
+                word = _ENABLE
+            elif state == _READY:
+                word = _SWITCH_ON
+        elif wanted == BRAKE:
+            word = _QUICK_STOP
+        elif wanted == RESET and state & _FAULT_MASK == _FAULT:
+            word = _FAULT_RESET
+        control[i] = word
+        g = ptr32(int(g) + 4 * _RECORD)
+        i += 1
+
+
+# The first axis, + 1, whose target and count differ by more than rounding: two of position and count each, and the
+# factors' own 2**-31.
+@micropython.viper
+def _apart(target: ptr32, counts: ptr32, mantissa: ptr32, shift: ptr32, n: int, sh: int) -> int:
+    i = 0
+    while i < n:
+        c = (counts[i] << sh) >> sh
+        d = ((((target[i] << sh) >> sh) - c) << sh) >> sh
+        m = (mantissa[i] << sh) >> sh
+        if d < 0:
+            d = 0 - d
+        if m < 0:
+            m = 0 - m
+        if c < 0:
+            c = 0 - c
+        s = shift[i]
+        near = 3 + (c >> 27)
+        if s < 31:
+            near += 2 * (m >> s)
+        if d > near or d < 0:
+            return i + 1
+        i += 1
+    return 0
+
+
+class Units:
+    """All drives as a cycle knows them: what they have said, what they are told, and what is counted of both."""
+
+    def __init__(self, axes, settings):
+        n = axes.n
+        self.axes = axes
+        self.settings = settings
+        self._words = axes.array("drive_words", _WORDS)
+        self._words[_ALL] = (1 << n) - 1
+        # What the bus brings, and what goes onto it.
+        self.events = axes.array("bus", slcan.CONTROL_WORDS)
+        self.counts = axes.array("drive_counts", n)
+        self.current = axes.array("drive_current", n)
+        self.control = axes.array("drive_control", n)
+        self.target = axes.array("drive_target", n)
+        self.offset = axes.array("drive_offset", n)
+        axes.array("drive_records", _RECORD * n)
+        axes.name("drive_target_factors", "drive_records", _COUNTS, n)
+        self.reads = axes.bind(
+            "drive_records", "drive_words", "bus", "drive_counts", "position_feedback", "drive_current",
+            "torque_feedback", "statusword", "cycle", "todo")
+        self.writes = axes.bind(
+            "drive_records", "drive_words", "position_command", "drive_target", "torque_command", "drive_offset",
+            "statusword", "drive_control")
+        settings.derive(_derive, axes.bind(
+            "drive_records", "feedback_mantissa", "feedback_shift", "offset_mantissa", "offset_shift"))
+        settings.derive(split, axes.bind("position_mantissa", "position_shift", "drive_records", _RECORD))
+        settings.derive(split, axes.bind("counts_mantissa", "counts_shift", "drive_target_factors", _RECORD))
+
+    @property
+    def wanted(self):
+        """What the board wants of the drives: OFF, ON, BRAKE or RESET."""
+        return self._words[_WANTED]
+
+    @wanted.setter
+    def wanted(self, state):
+        self._words[_WANTED] = state
+
+    @property
+    def misses(self):
+        """Cycles in which an answer was missing."""
+        return self._words[_MISSES]
+
+    @property
+    def missing_in_a_row(self):
+        """The last cycles without an answer."""
+        return self._words[_IN_A_ROW]
+
+    @property
+    def missing(self):
+        """The first axis whose drive did not answer last."""
+        answered = self._words[_ANSWERED]
+        axis = 0
+        while answered & 1 << axis:
+            axis += 1
+        return axis
+
+    @property
+    def saturations(self):
+        """Torque offsets cut to 16 bits."""
+        return self._words[_CUT]
+
+    def answered(self):
+        """From here on the drives have all answered."""
+        self._words[_IN_A_ROW] = 0
+
+    def enabled(self):
+        """True where every drive is in OPERATION ENABLED."""
+        return self.not_enabled() < 0
+
+    def not_enabled(self):
+        """The first axis whose drive is not in OPERATION ENABLED, else -1."""
+        for axis in range(self.axes.n):
+            if self.axes.statusword[axis] & 0x6F != _OPERATION_ENABLED:
+                return axis
+        return -1
+
+    def strayed(self):
+        """The first axis whose drive would be given a target that is not where it stands, else -1.
+
+        So it is with an axis beyond the range of positions, or with conversions that do not belong together.
+        """
+        axes = self.axes
+        settings = self.settings
+        write(self.writes)
+        return _apart(self.target, self.counts, settings.counts_mantissa, settings.counts_shift, axes.n, SH) - 1
+
+    def faulted(self):
+        """The first axis whose drive reports a fault, else -1."""
+        for axis in range(self.axes.n):
+            status = self.axes.statusword[axis] & _FAULT_MASK
+            if status == _FAULT or status == _FAULT_REACTION:
+                return axis
+        return -1
+
+    def off(self):
+        """True where no drive has its power stage on."""
+        for axis in range(self.axes.n):
+            state = self.axes.statusword[axis] & 0x6F
+            if state == _OPERATION_ENABLED or state == 0x07:
+                return False
+        return True
