@@ -53,9 +53,18 @@ def least_acceleration_time(robot: Robot, start: Sequence[float], target: Sequen
     return acceleration_time_of_move(delta.robot, first, last, delta.excitation_ratio)
 
 
-def move_to(bench: Bench, target: Sequence[float]) -> None:
+def farthest(axis: Axis, seconds: float) -> float:
+    """The longest way (rad or m) that `axis` may travel in a time by the board's point-to-point motion."""
+    return min(
+        axis.velocity_max * seconds / PEAK_VELOCITY,
+        axis.acceleration_max * seconds**2 / PEAK_ACCELERATION,
+        axis.jerk_max * seconds**3 / PEAK_JERK,
+    )
+
+
+def move_to(bench: Bench, target: Sequence[float], comfort: float = COMFORT) -> None:
     """Moves all axes to `target` (rad or m) together, at leisure, and waits until they hold there."""
-    cycles = max(10, bench.cycles(COMFORT * move_time(bench.robot, positions(bench), target)))
+    cycles = max(10, bench.cycles(comfort * move_time(bench.robot, positions(bench), target)))
     start = bench.begin(lambda cycle: motion.move(bench.board, target, cycles, start_cycle=cycle))
     bench.run_until(start + cycles + 2)
     bench.settle()

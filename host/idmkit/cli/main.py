@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "board": ("board", "the boards of this machine; keep what one holds, write it back"),
     "flash": ("flash", "install or update the firmware of a board"),
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
+    "delays": ("delays", "measure when the model's torque is best sent, and how late position and torque come back"),
     "params": ("params", "show the parameters on a board, or write them"),
     "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "plan": ("plan", "the motion that tells most about the parameters, within all limits of the robot"),
