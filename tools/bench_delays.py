@@ -3,8 +3,8 @@
 
 A crank whose torque is best sent 0 to 16 cycles after its command, then SCARA, DELTA and PUMA as their files have
 them. One line of JSON: the largest errors of the best torque delay in cycles, of the lead that is written for all axes
-in ms, and of the position's delay in cycles. Exit code 1 where a delay is off by more than 0.1 cycle or the lead by more
-than 0.2 ms.
+in ms, and of the position's delay in cycles. Exit code 1 where a delay is off by more than 0.1 cycle or the lead by
+more than 0.2 ms.
 """
 
 import json
