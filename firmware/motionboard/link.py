@@ -12,7 +12,8 @@ from motionboard import codec
 from motionboard.capture import BLOCK_WORDS
 
 _CHUNK = 64
-# At most so many chunks in one call, the longest frame among them: a host that floods the port does not stop a cycle.
+# At most one frame in one call, of which the longest is so many chunks: a host that floods the port does not stop a
+# cycle.
 _CHUNKS = framing.MAX_WIRE // _CHUNK + 1
 _HELLO = messages.CODES["hello"]
 _REFUSED = messages.REFUSED
@@ -39,6 +40,8 @@ class Link:
         self.busy = False
         self._port = port
         self._chunk = bytearray(_CHUNK)
+        self._chunk_n = 0
+        self._chunk_at = 0
         self._frame = bytearray(framing.MAX_WIRE)
         self._control = array("i", [0] * 3)
         self._check = bytearray(4)
@@ -59,22 +62,27 @@ class Link:
         return self._control[codec.OVERFLOWS]
 
     def serve(self):
-        """Takes what has arrived, sends what is due."""
-        for _ in range(_CHUNKS):
-            n = self._port.readinto(self._chunk)
-            if not n:
-                break
-            at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, 0, n)
-            while at >= 0:
-                size = self._control[codec.HELD]
-                self._control[codec.HELD] = 0
-                self._take(size)
-                at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, at, n)
-            if n < _CHUNK:
-                break
+        """Takes what has arrived, to the end of a frame, and sends what is due."""
+        self._receive()
         self._send()
 
     # Receiving
+
+    def _receive(self):
+        for _ in range(_CHUNKS):
+            if self._chunk_at == self._chunk_n:
+                self._chunk_at = 0
+                self._chunk_n = self._port.readinto(self._chunk)
+            at = codec.take(self._frame, framing.MAX_WIRE, self._control, self._chunk, self._chunk_at, self._chunk_n)
+            if at >= 0:
+                self._chunk_at = at
+                size = self._control[codec.HELD]
+                self._control[codec.HELD] = 0
+                self._take(size)
+                return
+            self._chunk_at = self._chunk_n
+            if self._chunk_n < _CHUNK:
+                return
 
     def _take(self, n):
         body = self.request
@@ -165,8 +173,8 @@ class Link:
     # Sending
 
     def _send(self):
-        """Writes what is left of a frame and one more; `busy` says that there may be another."""
-        self.busy = False
+        """Writes what is left of a frame and one more; `busy` says that there may be another, here or to come in."""
+        self.busy = self._chunk_at < self._chunk_n
         if self._write() and self._next_frame() and self._write():
             self.busy = True
 

@@ -33,7 +33,10 @@ class Numbers:
         return values[self.below(len(values))]
 
     def data(self, n, values=256):
-        return bytes([self.below(values) for _ in range(n)])
+        data = bytearray(n)
+        for k in range(n):
+            data[k] = self.below(values)
+        return bytes(data)
 
 
 def wrap(value):
