@@ -13,6 +13,7 @@ from motionboard.capture import BLOCK_BYTES
 from motionboard.clock import LATENESS_BINS
 from motionboard.controller import DISARMED
 from motionboard.fixed import SH
+from motionboard.long_motions import LongMotions
 from motionboard.motion import MOVE, SINE_WAVE
 from motionboard.parameters import STAGE_BYTES
 
@@ -33,10 +34,11 @@ class Commands:
         self.link = link
         self.parameters = parameters
         self._greeting = b""
+        owners = (self, parameters, models, LongMotions(controller, link, self))
         table = [None] * 256
         for code, name, direction, _, _ in messages.MESSAGES:
             if direction == messages.TO_BOARD:
-                owner = next(owner for owner in (self, parameters, models) if hasattr(owner, name))
+                owner = next(owner for owner in owners if hasattr(owner, name))
                 table[code] = getattr(owner, name)
         link.handlers = table
 
@@ -180,14 +182,14 @@ class Commands:
         self._obey(self.controller.disarm())
 
     def move(self):
-        if self._refuses_motion(_MOVE_SIZES):
+        if self.refuses_motion(_MOVE_SIZES):
             return
         self._coefficients(_HEAD + 6)
-        self._plan(MOVE, codec.get16(self.link.request, _HEAD + 4))
+        self.plan(MOVE, codec.get16(self.link.request, _HEAD + 4))
 
     def sine(self):
         request = self.link.request
-        if self._refuses_motion(_SINE_SIZES):
+        if self.refuses_motion(_SINE_SIZES):
             return
         if codec.above30(request, _HEAD + 4):
             self.link.refuse("out_of_range")
@@ -195,7 +197,7 @@ class Commands:
         n = self.controller.axes.n
         self._coefficients(_HEAD + 8)
         codec.bytes_to_words(self.controller.motion.phase_step, 0, request, _HEAD + 8 + 16 * n, n)
-        self._plan(SINE_WAVE, codec.get30(request, _HEAD + 4))
+        self.plan(SINE_WAVE, codec.get30(request, _HEAD + 4))
 
     def stop(self):
         self.controller.stop()
@@ -334,7 +336,8 @@ class Commands:
             return True
         return False
 
-    def _refuses_motion(self, sizes):
+    def refuses_motion(self, sizes):
+        """Refuses a motion that cannot be taken now, or whose message is not as long as `sizes` says."""
         controller = self.controller
         reason = "no_parameters" if controller.axes is None else controller.can_move()
         if reason is None and self.link.length != sizes[controller.axes.n]:
@@ -357,7 +360,7 @@ class Commands:
             return -1
         return start
 
-    def _plan(self, kind, cycles):
+    def plan(self, kind, cycles):
         """Takes the motion whose coefficients stand in `motion`, or refuses it."""
         motion = self.controller.motion
         start = self._start_cycle()

@@ -24,14 +24,21 @@ What does not fit into one message stands in `data`, which the sources share; it
 import micropython
 
 from motionboard import shapes
-from motionboard.axis import TODO_MOVE
+from motionboard.axis import TODO_LOOK, TODO_MOVE
 from motionboard.fixed import SH
+from motionboard.fourier import Fourier
+from motionboard.segments import Segments
 from motionboard.stop import Stop
+from motionboard.stream import Stream
+from motionboard.trapezoid import Trapezoid
 
 HOLD = 0
 MOVE = 1
 SINE_WAVE = 2
 STOP = 3
+FOURIER = 4
+TRAPEZOID = 5
+STREAM = 6
 
 _LONGEST_MOVE = 32767
 
@@ -212,15 +219,21 @@ class Motion:
         axes.array("velocity_last", n)
         self._settling = axes.bind("motion_k", "channels", "ahead", "velocity_before", "velocity_last", "torque_lead")
         self._here = axes.bind("position_command", "position_feedback")
+        segments = Segments(axes, settings)
         self.sources = (
             None,
             Between(self, MOVE, shapes.move),
             Between(self, SINE_WAVE, shapes.sine),
             Stop(axes, settings),
+            Fourier(self, segments),
+            Trapezoid(self, segments),
+            Stream(self, segments),
         )
         # What a cycle needs of each source, and of the one that moves the axes.
         self._runs = [source and (source.step, source.bound, self._settling) for source in self.sources]
         self._running = None
+        # True from the end of a stream that wants points until the controller has seen it.
+        self.ran_dry = False
 
     @property
     def moving(self):
@@ -287,6 +300,9 @@ class Motion:
         if how == 1:
             self._hold()
         else:
+            if self.kind == STREAM:
+                self.ran_dry = True
+                self.axes.remind(TODO_LOOK, True)
             self.stop()
 
     def _hold(self):

@@ -9,7 +9,7 @@ four points, and no axis leaves the range of its points. The motion begins and e
 first two points, and the last point goes on.
 
 motion_data is a ring of the points that are still needed. Where the next one is missing when its time comes, the motion
-ends in a controlled stop and `underrun` tells it.
+ends in a controlled stop.
 """
 
 import micropython
@@ -20,10 +20,10 @@ POINTS = 64
 # Points that must have come before the motion may start.
 FIRST = 8
 _OWN = ("stream_scalars", "motion_start", "motion_data", "position_min", "position_max")
-_RECEIVED, _TOTAL, _SEGMENT, _UNDERRUN = 0, 1, 2, 3
+_RECEIVED, _TOTAL, _SEGMENT = 0, 1, 2
 
 
-# scalars: points received, points in all (0 while that is not known), segment, 1 after an underrun.
+# scalars: points received, points in all (0 while that is not known), segment.
 @micropython.viper
 def _step(bound: object) -> int:
     a = ptr32(bound)
@@ -40,7 +40,6 @@ def _step(bound: object) -> int:
         if k == 8 * (total + 2):
             return 1
     elif received < (k >> 3) + 2:
-        scalars[3] = 1
         return 2
     return 0
 
@@ -119,13 +118,13 @@ class Stream:
         axes = motion.axes
         self._n = axes.n
         self._usable = segments.usable
-        self._scalars = axes.array("stream_scalars", 4)
+        self._scalars = axes.array("stream_scalars", 3)
         self.bound = axes.bind(*ARRAYS + _OWN)
         self.step = _step
 
     def clear(self):
         """Forgets all points; motion_start says where the next motion starts."""
-        for i in range(4):
+        for i in range(3):
             self._scalars[i] = 0
 
     @property
@@ -145,9 +144,9 @@ class Stream:
         return 0 < self._scalars[_TOTAL] <= self._scalars[_RECEIVED]
 
     @property
-    def underrun(self):
-        """True after a motion that ended for want of a point."""
-        return self._scalars[_UNDERRUN] != 0
+    def wanted(self):
+        """Points that must be there in the segment that the motion is in."""
+        return self._scalars[_SEGMENT] + 2
 
     def take(self):
         """Counts the point that stands at its place in the ring; False where no axis may go there."""

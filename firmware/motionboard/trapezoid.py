@@ -16,7 +16,6 @@ import micropython
 
 from motionboard.segments import ARRAYS, CYCLES, advance, chain
 
-_AXIS_WORDS = 96
 _OWN = ("trapezoid_scalars", "trapezoid_axes", "motion_start", "motion_data", "position_min", "position_max")
 
 
@@ -165,6 +164,27 @@ def _table(p: ptr32, axis: int) -> int:
     return count
 
 
+@micropython.viper
+def _begin(p: ptr32, cycles: int):
+    """Every axis before its first move."""
+    a = ptr32(int(p))
+    start = ptr32(int(a) + a[11])
+    data = ptr32(int(a) + a[12])
+    p = ptr32(int(a) + a[9])
+    p[0] = cycles
+    p = ptr32(int(a) + a[10])
+    axis = 0
+    while axis < a[0]:
+        k = 0
+        while k < 16:
+            p[k] = 0
+            k += 1
+        p[6] = data[96 * axis + 1]
+        p[8] = start[axis]
+        p = ptr32(int(p) + 64)
+        axis += 1
+
+
 class Trapezoid:
     """The motion source; its moves are what stands in motion_data."""
 
@@ -173,10 +193,8 @@ class Trapezoid:
         n = axes.n
         self._n = n
         self._usable = segments.usable
-        self._start = motion.start
-        self._data = motion.data
-        self._scalars = axes.array("trapezoid_scalars", 1)
-        self._axes = axes.array("trapezoid_axes", 16 * n)
+        axes.array("trapezoid_scalars", 1)
+        axes.array("trapezoid_axes", 16 * n)
         self.bound = axes.bind(*ARRAYS + _OWN)
         self.step = _step
 
@@ -195,12 +213,7 @@ class Trapezoid:
 
     def plan(self, cycles):
         """Every axis before its first move; knots 0 and 1 and the first chains."""
-        self._scalars[0] = cycles
-        for i in range(16 * self._n):
-            self._axes[i] = 0
-        for axis in range(self._n):
-            self._axes[16 * axis + 8] = self._start[axis]
-            self._axes[16 * axis + 6] = self._data[_AXIS_WORDS * axis + 1]
+        _begin(self.bound, cycles)
         for k in range(-2 * CYCLES, 0):
             if k & 7 < self._n:
                 _knot(self.bound, k)

@@ -29,13 +29,6 @@ for name, values in task["settings"].items():
 axes = Axes(n)
 settings = Settings(axes, table)
 motion = Motion(axes, settings)
-if len(motion.sources) == 4:
-    from motionboard.segments import Segments
-    from motionboard.fourier import Fourier
-    from motionboard.trapezoid import Trapezoid
-    from motionboard.stream import Stream
-    sg = Segments(axes, settings)
-    motion.sources += (Fourier(motion, sg), Trapezoid(motion, sg), Stream(motion, sg))
 kind = task["kind"]
 source = motion.sources[kind]
 for i in range(n):

@@ -34,8 +34,9 @@ def random_series(robot, rng):
             a.acceleration_max / max(high[2, k], -low[2, k]))
         for k, a in enumerate(axes)
     ]  # fmt: skip
-    both *= 0.9 * np.array(share)[:, None]
-    middle = np.array([(a.position_min + a.position_max) / 2 for a in axes])
+    share = 0.9 * np.array(share)
+    both *= share[:, None]
+    middle = np.array([(a.position_min + a.position_max) / 2 for a in axes]) - share * (low[0] + high[0]) / 2
     return FourierSeries(period_s, middle, both[:, :harmonics], both[:, harmonics:])
 
 

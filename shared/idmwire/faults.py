@@ -30,6 +30,7 @@ FAULTS = (
     (11, "parameters_defaulted", NOTE),
     (12, "program_error", DISABLE),
     (13, "watchdog_reset", NOTE),
+    (14, "stream_underrun", CONTROLLED_STOP),
 )
 
 FAULT_NUMBERS = {name: number for number, name, _ in FAULTS}

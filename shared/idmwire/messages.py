@@ -42,6 +42,8 @@ REFUSALS = (
     (20, "wrong_hash", "the compiled model is not the one that its file says"),
     (21, "self_test_failed", "the compiled model does not give the host's torques on this board"),
     (22, "no_memory", "the board's memory does not suffice"),
+    (23, "not_at_rest", "the motion does not begin or end at rest"),
+    (24, "too_few_points", "a stream needs more points before it may start"),
 )
 
 # States of the board.
@@ -198,6 +200,34 @@ MESSAGES = (
     (0x98, "stage_model_answer", TO_HOST, 16, (("staged", "I", 1, "bytes staged so far"),)),
     (0x19, "use_model", TO_BOARD, 32, (("size", "I", 1, "byte"), ("crc", "I", 1, "CRC-32 that the model file ends with"))),
     (0x99, "use_model_answer", TO_HOST, 16, (("program_hash", "I", 1, "of the model in use"),)),
+    # Motions whose coefficients stand in the board's motion data.
+    (0x26, "motion_data", TO_BOARD, 32, (
+        ("offset", "H", 1, "word"), ("words", "s", REST, "int32 each, as the motion that uses them says"))),
+    (0xA6, "motion_data_answer", TO_HOST, 16, (("end", "H", 1, "word after the last one written"),)),
+    (0x27, "fourier", TO_BOARD, 32, (
+        ("start_cycle", "I", 1, "cycle, 0 at once"),
+        ("cycles", "I", 1, "duration, whole periods"),
+        ("period", "I", 1, "cycle"),
+        ("harmonics", "B", 1, "1 to 8"),
+        ("start", "i", AXES, "position where the axis stands"),
+    )),
+    (0xA7, "fourier_answer", TO_HOST, 16, (("start_cycle", "I", 1, "cycle"),)),
+    (0x28, "trapezoid", TO_BOARD, 32, (
+        ("start_cycle", "I", 1, "cycle, 0 at once"),
+        ("cycles", "I", 1, "duration"),
+        ("start", "i", AXES, "position where the axis stands"),
+    )),
+    (0xA8, "trapezoid_answer", TO_HOST, 16, (("start_cycle", "I", 1, "cycle"),)),
+    (0x29, "stream_points", TO_BOARD, 32, (
+        ("first", "I", 1, "number of the first of these points, 0 begins anew while nothing moves"),
+        ("total", "I", 1, "points in all, 0 while that is not known"),
+        ("points", "s", REST, "int32 each, point after point, in each one position an axis"),
+    )),
+    (0xA9, "stream_points_answer", TO_HOST, 16, (
+        ("next", "I", 1, "number of the point that is wanted next"), ("free", "H", 1, "points there is room for"))),
+    (0x2A, "stream", TO_BOARD, 32, (
+        ("start_cycle", "I", 1, "cycle, 0 at once"), ("start", "i", AXES, "position where the axis stands"))),
+    (0xAA, "stream_answer", TO_HOST, 16, (("start_cycle", "I", 1, "cycle"),)),
     (_REFUSED, "refused", TO_HOST, 16, (
         ("message", "B", 1, "code of the message refused"), ("reason", "B", 1, "number in REFUSALS"))),
 )

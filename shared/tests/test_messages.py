@@ -20,7 +20,7 @@ UNASKED = {"capture_block", "refused"}
 # What arms, moves or writes.
 GUARDED = {
     "write_property", "stage", "apply", "store", "arm", "disarm", "move", "sine", "stop", "clear_fault", "capture",
-    "enter_repl", "stage_model", "use_model",
+    "enter_repl", "stage_model", "use_model", "motion_data", "fourier", "trapezoid", "stream_points", "stream",
 }  # fmt: skip
 INTEGERS = {"B": (0, 255), "H": (0, 65535), "I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1)}
 

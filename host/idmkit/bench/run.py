@@ -18,6 +18,9 @@ IDENTIFICATION = ("position_feedback", "torque_feedback", "position_command", "t
 TRACKING = ("position_feedback", "position_command", "position_error", "torque_feedback", "torque_command")
 COLLISION = ("position_feedback", "position_command", "torque_error", "torque_feedback")
 
+FEED_CYCLES = 50
+"""Between two times that a stream is fed: a board holds points for ten times as many."""
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -38,9 +41,11 @@ def capture_while(
     every: int = 1,
     date: str = "",
     progress: Callable[[int], None] | None = None,
+    feed: Callable[[], bool] | None = None,
 ) -> Run:
     """Captures channels `names` of all axes for `cycles` while what `start(cycle)` began goes on.
 
+    `feed`, where it is given, is called every FEED_CYCLES of that time, until it returns False.
     `start` is told the cycle at which to begin; the capture begins `skip` cycles later. The bench must be armed.
     """
     board = bench.board
@@ -51,6 +56,8 @@ def capture_while(
         begin = (first + skip) % CYCLES
         with start_capture(board, columns, every=every, samples=samples, start_cycle=begin) as capture:
             start(first)
+            while feed is not None and feed():
+                bench.run(FEED_CYCLES)
             bench.run_until(begin + cycles, progress)
             return capture.finish()
 

@@ -90,6 +90,12 @@ FAULT_TEXTS = {
         "Look at the drives, which lost their master in the middle of whatever it was; then clear the fault, and report "
         "it with the firmware's version.",
     ),
+    "stream_underrun": FaultText(
+        "the next point of a streamed motion had not come when it was needed; measured and limit are points received "
+        "and needed",
+        "Send points earlier, or let the host do less beside; clear the fault and begin the motion anew.",
+        "count",
+    ),
 }
 
 _UNKNOWN = FaultText("this package does not know it", "Update this package to the board's firmware.")

@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
     "delays": ("delays", "measure when the model's torque is best sent, and how late position and torque come back"),
     "params": ("params", "show the parameters on a board, or write them"),
+    "line": ("line", "move the tool of a robot in a straight line, with bounded jerk"),
     "advise": ("advise", "are the sines of the identification run a good excitation, what would be better"),
     "plan": ("plan", "the motion that tells most about the parameters, within all limits of the robot"),
     "fit": ("fit", "identify the parameters of a robot from a record, no board needed"),
