@@ -85,17 +85,23 @@ def micropython(words):
     return found
 
 
-def run_source(folder, robot, kind, start, *, words=(), cycles=0, shape=(), points=(), feed=10**6, run=None,
-               lead=0.0, machine_words=64, **changes):
-    """(report, states [run, 6, n] in counts: commanded q, qd, qdd, then the same ahead)."""
-    n = len(robot.axes)
-    settings = {"torque_lead": [round(lead * 2**15)]}
+def settings_of(robot):
+    """The settings, one value an axis, that motions need."""
+    settings = {}
     for axis in robot.axes:
         for stem, factor in conversion_factors(axis, robot.cycle_time_s).items():
             number, shift = multiplier(factor)
             settings.setdefault(f"{stem}_mantissa", []).append(number)
             settings.setdefault(f"{stem}_shift", []).append(shift)
         settings.setdefault("stop_acceleration", []).append(round(axis.acceleration_max * 2**14))
+    return settings
+
+
+def run_source(folder, robot, kind, start, *, words=(), cycles=0, shape=(), points=(), feed=10**6, run=None,
+               lead=0.0, machine_words=64, **changes):
+    """(report, states [run, 6, n] in counts: commanded q, qd, qdd, then the same ahead)."""
+    n = len(robot.axes)
+    settings = settings_of(robot) | {"torque_lead": [round(lead * 2**15)]}
     task = {
         "n": n, "kind": kind, "start": list(start), "words": [[at, list(row)] for at, row in words], "cycles": cycles,
         "shape": list(shape), "points": [list(row) for row in points], "feed": feed,

@@ -83,7 +83,7 @@ def test_a_plan_of_another_robot_or_other_limits_is_refused(crank_plan, tmp_path
     slower = dataclasses.replace(robot.axes[0], velocity_max=5.0)
     with pytest.raises(IdentificationError, match=r"the plan exceeds the speed of crank \(-5 .. 5 rad/s\)"):
         planned_motion(crank_plan, dataclasses.replace(robot, axes=(slower,)))
-    with pytest.raises(IdentificationError, match=r"pieces of .* ms, the board runs whole segments of 10.4 ms: plan again"):
+    with pytest.raises(IdentificationError, match=r"the board runs whole segments of 10\.4 ms: plan again"):
         planned_motion(moves_plan(robot, 4.0), dataclasses.replace(robot, cycle_time_s=0.0013))
     save_plan(crank_plan, tmp_path / "plan.json")
     assert main(["identify", "rig:", "--robot", "scara", "--plan", str(tmp_path / "plan.json")]) == 1
@@ -133,10 +133,16 @@ def test_a_stream_that_runs_dry_is_a_latched_fault_with_a_defined_stop(scara):
         run = stream_along(scara, points)
         assert board.status().position_command == tuple(points[-1])
         assert run.counts.lost == 0
-    with pytest.raises(LinkError, match="the next point of a streamed motion had not come"), scara.armed():
-        here = list(board.status().position_command)
-        long_motion.stream_points(board, 0, [here] * 10)
-        long_motion.stream(board, here)
-        scara.run(200)
-        scara.settle("holding")
+    with pytest.raises(LinkError, match="the next point of a streamed motion had not come"):
+        run_dry(scara)
     board.clear_fault()
+
+
+def run_dry(bench):
+    """Streams ten points and waits for the end of the motion."""
+    with bench.armed():
+        here = list(bench.board.status().position_command)
+        long_motion.stream_points(bench.board, 0, [here] * 10)
+        long_motion.stream(bench.board, here)
+        bench.run(200)
+        bench.settle("holding")
