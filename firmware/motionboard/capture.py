@@ -26,7 +26,7 @@ _BLOCKS = const(8)  # that the ring holds
 _FILLED = const(9)
 _SENT = const(10)
 _ARRIVED = const(11)
-_OVERWRITTEN = const(12)
+_OVERWRITTEN = const(12)  # before they were sent
 _IN_BLOCK = const(13)  # samples in the block that is being filled
 _WORDS = const(14)
 
@@ -50,10 +50,11 @@ def sample(a: ptr32, ring: ptr32):
     slot = w[_FILLED] % w[_BLOCKS]
     if w[_IN_BLOCK] == 0:
         if w[_FILLED] - w[_ARRIVED] >= w[_BLOCKS]:
-            w[_OVERWRITTEN] = w[_OVERWRITTEN] + 1
+            # One that was sent and not acknowledged is not lost, as far as the board can know.
+            if w[_SENT] == w[_ARRIVED]:
+                w[_SENT] = w[_SENT] + 1
+                w[_OVERWRITTEN] = w[_OVERWRITTEN] + 1
             w[_ARRIVED] = w[_ARRIVED] + 1
-            if w[_SENT] < w[_ARRIVED]:
-                w[_SENT] = w[_ARRIVED]
         ptr32(int(a) + a[3])[slot] = cycle
     n = w[_CHANNELS]
     picks = ptr32(int(a) + a[5])
