@@ -4,9 +4,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from cli import idm
 
 import idmkit
+from idmkit.cli.main import main
 from idmkit.fixedpoint import compile_robot, emit_viper
 from idmkit.robot import load_robot
 
@@ -44,34 +46,61 @@ def test_c_and_report_as_json(tmp_path):
     assert found["proved"] + found["limited"] == found["instructions"]
 
 
-def test_report_for_people():
-    done = idm("build", "two_link", "--report", "--listing")
-    assert done.returncode == 0, done.stderr
-    assert "of peak torque" in done.stdout
-    assert "bytes of the .mpy: armv6m " in done.stdout
-    assert re.search(r"^v0 = ", done.stdout, re.MULTILINE)
+def test_report_for_people(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("IDMKIT_MPS2_IMAGE", str(tmp_path / "none.elf"))
+    assert main(["build", "two_link", "--report", "--listing"]) == 0
+    printed = capsys.readouterr().out
+    assert "of peak torque" in printed
+    assert re.search(r"^not found: IDMKIT_MPS2_IMAGE names .*none.elf, which is no file", printed, re.MULTILINE)
+    assert "bytes of the .mpy: armv6m " in printed
+    assert re.search(r"^v0 = ", printed, re.MULTILINE)
 
 
 def test_too_much_error_is_said_and_is_no_success(tmp_path):
     """An inertia that nothing could turn this fast: its bits are not there for the drive's small torques."""
     path = robot_file(tmp_path, "acceleration_max", "acceleration_max")
-    path.write_text(re.sub(r"^I = \[[^\]]*\]", "I = [0.0, 1e6]", path.read_text(), count=1, flags=re.MULTILINE))
+    path.write_text(re.sub(r"^I = \[[^\]]*\]", "I = [0.0, 3e5]", path.read_text(), count=1, flags=re.MULTILINE))
     done = idm("build", path, "--report")
     assert done.returncode == 1
     assert "narrow parameter_ranges" in done.stdout
 
 
-def test_bad_input_is_a_sentence(tmp_path):
+def test_an_unknown_robot_is_a_sentence():
     done = idm("build", "no_such_robot")
     assert done.returncode == 1
     assert done.stderr.startswith("idm build: ")
     assert "Traceback" not in done.stderr
-    line = next(line for line in CRANK.splitlines() if line.startswith("velocity_max"))
-    for bad in ("", "velocity_max = inf", "velocity_max = -1.0"):
-        done = idm("build", robot_file(tmp_path, line, bad))
-        assert done.returncode == 1
-        assert "velocity_max" in done.stderr
-        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("limit", ["position_min", "position_max", "velocity_max", "acceleration_max"])
+def test_limits_are_needed_and_finite(limit, tmp_path, capsys):
+    """Without them, or with infinite ones, there is no range to prove anything for."""
+    line = next(line for line in CRANK.splitlines() if line.startswith(f"{limit} ="))
+    for bad in ("", f"{limit} = inf", f"{limit} = nan", f"{limit} = 1e30"):
+        if limit == "position_min" and bad.endswith("1e30"):
+            bad = f"{limit} = -1e30"
+        assert main(["build", str(robot_file(tmp_path, line, bad))]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("idm build: ")
+        assert limit in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("I = [0.0, inf]", "must be [low, high] with low <= high, is [0.0, inf]"),
+        ("I = [nan, 1.0]", "must be [low, high] with low <= high, is [nan, 1.0]"),
+        ("I = [0.0, 1e300]", "a program needs finite limits within +-1e+30"),
+        ("I = [0.0, 1e30]", "let the torque of crank reach 8e+31, where the drive's peak is 38.1"),
+    ],
+)
+def test_ranges_without_end_are_refused(line, said, tmp_path, capsys):
+    path = robot_file(tmp_path, "velocity_max", "velocity_max")
+    path.write_text(re.sub(r"^I = .*$", line, path.read_text(), count=1, flags=re.MULTILINE))
+    out = tmp_path / "model.py"
+    assert main(["build", str(path), "-o", str(out)]) == 1
+    assert said in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):

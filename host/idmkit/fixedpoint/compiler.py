@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from idmkit.dynamics.graph import Graph
+from idmkit.errors import ModelError
 from idmkit.fixedpoint.expand import expand
 from idmkit.fixedpoint.formula import Formula, Op
 from idmkit.fixedpoint.limits import Limits, robot_limits
@@ -16,7 +18,7 @@ from idmkit.fixedpoint.trace import trace
 from idmkit.fixedpoint.widths import choose
 from idmkit.robot import Robot
 from idmkit.robot_graph import robot_graph
-from idmwire.scales import SMALL_MAX
+from idmwire.scales import INT32_MAX, SMALL_MAX
 
 _MANTISSA_BITS = 30
 
@@ -41,6 +43,7 @@ def compile_program(graph: Graph, limits: Limits) -> Program:
     formula = expand(exact, samples.low, samples.high)
     if formula is not exact:
         samples = Samples(formula, inputs, limits.parameters)
+    _check_reach(graph.axes, samples, limits)
     parameters = [
         _board_parameter(parameter.key, parameter.unit, interval.magnitude)
         for parameter, interval in zip(graph.parameters, proved, strict=True)
@@ -64,6 +67,17 @@ def compile_program(graph: Graph, limits: Limits) -> Program:
         error_bounds=tuple(value.error for value in lowering.outputs),
         formula=exact,
     )
+
+
+def _check_reach(axes: Sequence[str], samples: Samples, limits: Limits) -> None:
+    """An axis whose torques reach so far that an int32 for them has no bits left for the error budget is refused."""
+    for axis, place, peak, budget in zip(axes, samples.formula.outputs, limits.peak_torque, limits.budget, strict=True):
+        largest = float(samples.magnitude[place])
+        if not largest <= budget * INT32_MAX:
+            raise ModelError(
+                f"limits of motion and parameter_ranges let the torque of {axis} reach {largest:.3g}, where the "
+                f"drive's peak is {peak:.3g}: an int32 cannot hold both; narrow them in the robot file to what is known"
+            )
 
 
 def _shortened(parameters: list[ProgramParameter], lowering: Lowering, formula: Formula) -> list[ProgramParameter]:

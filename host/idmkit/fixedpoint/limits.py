@@ -19,6 +19,8 @@ HEADROOM = 4.0
 BUDGET = 9e-4
 """Error budget as a share of the drive's peak torque; what a search finds must stay below a thousandth."""
 QUANTUM = 1e-3
+LARGEST = 1e30
+"""Products of what is larger soon have no number."""
 _CORNER_AXES = 4
 
 
@@ -38,10 +40,10 @@ class Limits:
     def __post_init__(self) -> None:
         for what, intervals in (("input", self.inputs), ("parameter", self.parameters)):
             for k, interval in enumerate(intervals):
-                if not (math.isfinite(interval.low) and math.isfinite(interval.high) and interval.low <= interval.high):
+                if not -LARGEST <= interval.low <= interval.high <= LARGEST:
                     raise ModelError(
                         f"the range of {what} {k} is {interval.low:g} .. {interval.high:g}; a program needs finite "
-                        "limits, the lower one first: correct the robot file"
+                        f"limits within +-{LARGEST:g}, the lower one first: correct the robot file"
                     )
         if not all(math.isfinite(peak) and peak > 0 for peak in self.peak_torque):
             raise ModelError(f"peak torques {self.peak_torque} must be positive numbers; correct the robot file")

@@ -70,7 +70,8 @@ class ErrorReport:
     def text(self) -> str:
         """A table, ready to print."""
         lines = [
-            f"{self.states} states ({self.saturated_states} saturated), {self.parameter_sets} sets of parameters; "
+            f"{self.states} states ({self.saturated_states} saturated), "
+            f"{self.parameter_sets} sets of parameters with friction and payload; "
             f"{self.proved} values proved in range, "
             f"{self.saturated} limited and counted; {self.instructions} instructions, "
             f"{self.multiplications} multiplications",

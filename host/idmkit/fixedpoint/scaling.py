@@ -160,9 +160,12 @@ class Lowering:
         return None
 
     def _product(self, place: int, exponent: int) -> Value:
-        """The product at this exponent or, where its proof fails, at the next that fits."""
+        """The product at this exponent or, where its proof fails, at the next that fits; zero where it is far below."""
         args = self.formula.nodes[place].args
         a, b = (self.values[arg] for arg in args)
+        if exponent - self._natural(place) > 2 * _MAX_SHIFT:
+            self.rounding[place] = lost = self._magnitude(a) * self._magnitude(b)
+            return Value(self.asm.constant(0), exponent, lost)
         factors = [Factor(v.place, v.exponent, arg in self._plan.floors) for arg, v in zip(args, (a, b), strict=True)]
         made: Product | None = None
         while made is None:
