@@ -1,7 +1,5 @@
 """What the messages of long motions do: coefficients word by word, series, moves, and streamed points."""
 
-import micropython
-
 from idmwire import framing, messages
 from motionboard import codec
 from motionboard.axis import MAX_AXES
@@ -13,14 +11,6 @@ _ENDLESS = 0x3FFFFFFF
 _FOURIER_SIZES = [messages.payload_size("fourier", n) for n in range(MAX_AXES + 1)]
 _TRAPEZOID_SIZES = [messages.payload_size("trapezoid", n) for n in range(MAX_AXES + 1)]
 _STREAM_SIZES = [messages.payload_size("stream", n) for n in range(MAX_AXES + 1)]
-
-
-@micropython.viper
-def _copy(to: ptr32, source: ptr32, n: int):
-    i = 0
-    while i < n:
-        to[i] = source[i]
-        i += 1
 
 
 class LongMotions:
@@ -43,7 +33,10 @@ class LongMotions:
         if reason:
             link.refuse(reason)
             return
-        codec.bytes_to_words(self.controller.motion.data, at, link.request, _HEAD + 2, n)
+        motion = self.controller.motion
+        codec.bytes_to_words(motion.data, at, link.request, _HEAD + 2, n)
+        # Points of a stream stand in the same place.
+        motion.sources[STREAM].clear()
         link.begin()
         link.put16(at + n)
         link.finish()
@@ -93,7 +86,6 @@ class LongMotions:
         count = (link.length - 8) // (4 * n)
         if at == 0 and not motion.moving:
             stream.clear()
-            _copy(motion.start, controller.axes.position_command, n)
         for i in range(count):
             if at + i == stream.received and not stream.complete:
                 if stream.free < 1:

@@ -19,11 +19,12 @@ from motionboard.segments import ARRAYS, CYCLES, advance, chain
 POINTS = 64
 # Points that must have come before the motion may start.
 FIRST = 8
-_OWN = ("stream_scalars", "motion_start", "motion_data", "position_min", "position_max")
-_RECEIVED, _TOTAL, _SEGMENT = 0, 1, 2
+_OWN = ("stream_scalars", "stream_start", "motion_data", "position_min", "position_max", "motion_start",
+        "position_command")
+_RECEIVED, _TOTAL, _SEGMENT, _STARTED = 0, 1, 2, 3
 
 
-# scalars: points received, points in all (0 while that is not known), segment.
+# scalars: points received, points in all (0 while that is not known), segment, 1 from the start on.
 @micropython.viper
 def _step(bound: object) -> int:
     a = ptr32(bound)
@@ -111,6 +112,37 @@ def _fits(p: ptr32, i: int) -> int:
     return 1
 
 
+@micropython.viper
+def _forget(p: ptr32):
+    """No points; the next ones begin where the axes are commanded to be."""
+    a = ptr32(int(p))
+    scalars = ptr32(int(a) + a[9])
+    start = ptr32(int(a) + a[10])
+    command = ptr32(int(a) + a[15])
+    i = 0
+    while i < 4:
+        scalars[i] = 0
+        i += 1
+    i = 0
+    while i < a[0]:
+        start[i] = command[i]
+        i += 1
+
+
+@micropython.viper
+def _starts_there(p: ptr32) -> int:
+    """1 where the motion starts where its points begin."""
+    a = ptr32(int(p))
+    start = ptr32(int(a) + a[10])
+    given = ptr32(int(a) + a[14])
+    i = 0
+    while i < a[0]:
+        if start[i] != given[i]:
+            return 0
+        i += 1
+    return 1
+
+
 class Stream:
     """The motion source, and the ring that the link fills."""
 
@@ -118,14 +150,14 @@ class Stream:
         axes = motion.axes
         self._n = axes.n
         self._usable = segments.usable
-        self._scalars = axes.array("stream_scalars", 3)
+        self._scalars = axes.array("stream_scalars", 4)
+        axes.array("stream_start", self._n)
         self.bound = axes.bind(*ARRAYS + _OWN)
         self.step = _step
 
     def clear(self):
-        """Forgets all points; motion_start says where the next motion starts."""
-        for i in range(3):
-            self._scalars[i] = 0
+        """Forgets all points; new ones begin where the axes are now."""
+        _forget(self.bound)
 
     @property
     def received(self):
@@ -163,12 +195,14 @@ class Stream:
         """Why the motion cannot start, or None."""
         if not self._usable:
             return "out_of_range"
-        if self.received < FIRST and not self.complete:
+        # Points are used once: they begin where the axes stood when the first one came.
+        if self._scalars[_STARTED] or (self.received < FIRST and not self.complete):
             return "too_few_points"
-        return None
+        return None if _starts_there(self.bound) else "stale_start"
 
     def plan(self, cycles):
         """Knots 0 and 1 and the first chains."""
+        self._scalars[_STARTED] = 1
         for k in range(-2 * CYCLES, 0):
             if k & 7 < self._n:
                 _knot(self.bound, k)

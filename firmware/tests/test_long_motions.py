@@ -224,9 +224,31 @@ def test_a_stream_goes_on_as_long_as_points_come():
     assert bench.state == "holding"
     assert bench.command[0] == start + 99 * 1000
     assert bench.fault is None
-    # Complete is complete.
-    assert bench.refusal("stream", start_cycle=0, start=bench.command) is None
+    # Points are used once.
+    assert bench.refusal("stream", start_cycle=0, start=bench.command) == "too_few_points"
+    assert bench.ask("stream_points", first=100, total=0, points=points(bench, 0, 1))["next"] == 100
+
+
+def test_points_belong_to_where_the_axes_stood():
+    bench = armed()
+
+    def fill():
+        assert bench.ask("stream_points", first=0, total=0, points=points(bench, 0, 20))["next"] == 20
+
+    fill()
+    bench.move([2**18] * 2, 50)
+    bench.cycle(60)
+    assert bench.refusal("stream", start_cycle=0, start=bench.command) == "stale_start"
+    fill()
+    bench.ask("motion_data", offset=0, words=words([1]))
+    assert bench.refusal("stream", start_cycle=0, start=bench.command) == "too_few_points"
+    fill()
+    bench.ask("stream", start_cycle=0, start=bench.command)
+    bench.cycle(50)
     bench.ask("stop")
+    bench.cycle_until("holding")
+    assert bench.refusal("stream", start_cycle=0, start=bench.command) == "too_few_points"
+    assert bench.fault is None
 
 
 def test_the_ring_takes_no_more_than_it_holds():
