@@ -10,11 +10,13 @@ from array import array
 import numpy as np
 import pytest
 from compiled_models import MODELS, model
+from firmware_bench import session
 from test_fixedpoint_viper import ROOT, RUN, boundary_states, micropython
 
+from idmkit.bench import flash_model
 from idmkit.cli.main import main
 from idmkit.errors import ModelError
-from idmkit.fixedpoint import Emulator
+from idmkit.fixedpoint import Emulator, compile_robot
 from idmkit.fixedpoint.native import COMPILERS, SOURCE_VARIABLE, compile_native, emit_native
 from idmkit.fixedpoint.program import SINE_ENTRIES
 from idmwire.sine import SINE
@@ -72,6 +74,17 @@ def test_the_command_writes_the_module(tmp_path):
     assert main(["build", "slide", "--native", "armv7m", "-o", str(tmp_path / "model.mpy")]) == 0
     program, _ = model("slide")
     assert (tmp_path / "model.mpy").read_bytes() == compile_native(program, "armv7m")
+
+
+@pytest.mark.words32
+@pytest.mark.parametrize("words", WORDS)
+def test_a_board_takes_a_native_module(words, tmp_path):
+    """Before it uses it, the board repeats the states that come along."""
+    with session(words, tmp_path, with_model=False) as bench:
+        program = compile_robot(bench.robot)
+        assert bench.board.greet_again().program_hash == 0
+        flash_model(bench.board, program, native=True)
+        assert bench.board.greet_again().program_hash == program.hash
 
 
 @pytest.mark.words32

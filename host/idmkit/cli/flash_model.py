@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "port", nargs="?", metavar="PORT", help="port of the board; without it, the only USB serial port there is"
     )
+    parser.add_argument("--native", action="store_true", help="by a C compiler: a third of the time on the board")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -32,7 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
         target = architecture(board.hello.mpy_version)
         before = board.hello.program_hash
         with Progress("sending the model", 100) as progress:
-            size = flash_model(board, program, lambda sent, all_of_it: progress.step(100 * sent // all_of_it))
+            size = flash_model(
+                board,
+                program,
+                lambda sent, all_of_it: progress.step(100 * sent // all_of_it),
+                native=arguments.native,
+            )
         wants = board.hello.axes and before != program.hash
     if arguments.json:
         print(json.dumps({"robot": robot.name, "program_hash": program.hash, "before": before, "architecture": target,
