@@ -19,7 +19,7 @@ MAX_FUNCTION_LINES = 60
 
 # What the board offers: MicroPython's own modules.
 MICROPYTHON = {
-    "array", "binascii", "builtins", "errno", "gc", "json", "machine", "math", "micropython", "os", "rp2",
+    "array", "binascii", "builtins", "errno", "gc", "json", "machine", "math", "micropython", "os", "pyb", "rp2",
     "select", "struct", "sys", "time", "uctypes", "vfs",
 }  # fmt: skip
 # No I/O and no clock among these.
