@@ -173,7 +173,7 @@ def test_of_three_axes_the_wrong_one_is_named():
     for wrong in range(3):
         factors = [1.4 if k == wrong else 1.0 for k in range(3)]
         equations = equations_of(observed(regressor, DELTA, motions, factors))
-        scales = {scale.axis: scale for scale in torque_scales(equations, fit_least_squares(equations))}
+        scales = {scale.axis: scale for scale in torque_scales(equations, np.zeros_like(equations.torque), fit_least_squares(equations))}
         for k, factor in enumerate(factors):
             assert scales[k].value == pytest.approx(factor, abs=5 * scales[k].std)
             assert scales[k].std < 0.01
@@ -182,8 +182,8 @@ def test_of_three_axes_the_wrong_one_is_named():
 def test_right_torque_factors_make_no_alarm():
     for seed in range(5):
         observations = two_links(1.0, seed)
-        estimate = fit_least_squares(equations_of(observations))
-        (scale,) = torque_scales(equations_of(observations), estimate)
+        equations = equations_of(observations)
+        (scale,) = torque_scales(equations, np.zeros_like(equations.torque), fit_least_squares(equations))
         assert scale.value == pytest.approx(1, abs=4 * scale.std)
 
 
@@ -192,7 +192,7 @@ def test_axes_that_share_nothing_have_no_scale_to_find():
     observations = two_links(1.3)
     names = [name for name in observations.names if "." in name]
     equations = equations_of(observations).columns(names)
-    assert torque_scales(equations, fit_least_squares(equations)) == []
+    assert torque_scales(equations, np.zeros_like(equations.torque), fit_least_squares(equations)) == []
 
 
 def test_the_command_names_causes(crank, tmp_path, capsys):

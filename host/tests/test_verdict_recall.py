@@ -1,0 +1,34 @@
+"""Identification runs of a machine spoiled on purpose: each cause is named where it is. The counts of many runs and
+machines are `make bench-verdict`."""
+
+import pytest
+from spoiled_runs import CLASSES, good
+
+from idmkit.errors import IdmError
+from idmkit.fitting import fit_record
+
+ROBOT, SEED = "scara", 2000
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_the_cause_is_named(kind):
+    spoil, codes = CLASSES[kind]
+    spoiled = spoil(ROBOT, SEED)
+    try:
+        findings = fit_record(spoiled.record, spoiled.robot).result.verdict.findings
+    except IdmError as refused:
+        assert kind == "too_slow" and "move faster" in str(refused)
+        return
+    named = [finding for finding in findings if finding.code in codes]
+    assert named
+    if spoiled.axes:
+        assert any({f.axis, str(f.evidence.get("against", ""))} & spoiled.axes for f in named)
+
+
+def test_a_good_run_is_accepted_without_a_warning():
+    run = good(ROBOT, SEED)
+    verdict = fit_record(run.record, run.robot).result.verdict
+    assert verdict.accepted
+    assert {finding.severity for finding in verdict.findings} == {"info"}
+    (unseen,) = (finding for finding in verdict.findings if finding.code == "torque_factor_unseen")
+    assert "j3" in str(unseen.evidence["axes"])
