@@ -90,7 +90,7 @@ class Controller:
         settings = Settings(axes, image.values)
         drives = cia402.Drives(self.board.can, axes, settings, image.cycle_time_us)
         motion = Motion(axes, settings)
-        model = Dynamics(axes, settings, self.model, image.mantissas)
+        model = Dynamics(axes, settings, self.model, image.mantissas, image.tables)
         guards = Guards(axes, settings)
         trace = Trace(axes)
         capture = Capture(axes, self._ring)

@@ -20,10 +20,10 @@ class Model:
     inverse_dynamics = staticmethod(first_parameter)
 
 
-def with_model(mantissas=(10, 20), program_hash=0x1234, n=1, **changes):
+def with_model(mantissas=(10, 20), program_hash=0x1234, n=1, tables=(), **changes):
     changes.setdefault("dynamic_model", 1)
     return ParameterImage(
-        "script", 1000, n, settings_table(n, **changes), program_hash, mantissas, (0.5,) * len(mantissas), 7)
+        "script", 1000, n, settings_table(n, **changes), program_hash, mantissas, (0.5,) * len(mantissas), 7, tables)
 
 
 def flags(bench):
@@ -159,6 +159,13 @@ def test_images_that_are_whole_but_wrong():
         ("wrong_program", with_model(program_hash=1).pack()),
         ("wrong_program", with_model(n=2).pack()),
     ]
+    for table in (
+        (1,), (1, 0, 0, 20, 0), (1, 0, 0, 20, 2, 5), (1, 0, 0, 20, -1, 5), (2, 0, 0, 20, 1, 5), (1, 1, 0, 20, 1, 5),
+        (-1, 0, 0, 20, 1, 5), (1, 0, 0, 9, 1, 5), (1, 0, 0, 25, 1, 5), (1, 0, 2**30, 20, 1, 5), (1, 0, 0, 20, 1, 2001),
+        (1, 0, 0, 20, 2, 5, -2001), (1, 0, 2**30 - 1, 10, 2, 5, 5), (1, 0, 0, 20, 1, 5, 1)
+    ):
+        cases.append(("bad_image", with_model(tables=table).pack()))
+    cases.append(("bad_image", with_model(mantissas=(), program_hash=0, tables=(1, 0, 0, 20, 1, 5)).pack()))
     for prop in properties.PROPERTIES:
         for value in (prop[5] - 1, prop[6] + 1):
             if -(2**31) <= value < 2**31:
@@ -167,7 +174,7 @@ def test_images_that_are_whole_but_wrong():
         assert bench.apply(data) == reason
         # Nothing was taken of it.
         assert read(bench, 1) == kept
-    assert bench.apply(with_model(mantissas=(-1000, 2000))) is None
+    assert bench.apply(with_model(mantissas=(-1000, 2000), tables=(1, 0, 0, 20, 2, 2000, -2000))) is None
     bench.arm()
 
 

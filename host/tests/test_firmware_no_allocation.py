@@ -12,6 +12,7 @@ import pytest
 from test_firmware_on_micropython import ROOT, WORDS, micropython
 from test_rig import two_axes
 
+from idmkit.board.posture import table_over
 from idmkit.board.settings import parameter_image
 from idmkit.fixedpoint import compile_robot, emit_viper
 from idmwire import properties
@@ -35,7 +36,9 @@ def test_nothing_allocates_while_armed(words: int, tmp_path: Path) -> None:
     for parameter in program.parameters:
         axis, name = parameter.key.split(".")
         values[parameter.key] = VALUES[axis].get(name, 0.0)
-    image = parameter_image(robot, program, values, generation=1)
+    # Friction of the first axis by the place of the second.
+    tables = [word for name in ("Fv", "Fc") for word in table_over(f"crank.{name}", 1, [0, 1], [0, 0.4]).words(program)]
+    image = parameter_image(robot, program, values, generation=1, tables=tables)
     # The script's first axis stands at 100 turns, where positions are no small integers on 32-bit words.
     places = properties.slots(2)
     image.values[places["torque_lead"]] = 24_000
