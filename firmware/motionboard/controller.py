@@ -89,7 +89,7 @@ class Controller:
         axes = Axes(image.n_axes)
         settings = Settings(axes, image.values)
         drives = cia402.Drives(self.board.can, axes, settings, image.cycle_time_us)
-        motion = Motion(axes, settings)
+        motion = Motion(axes, settings, self._fault)
         model = Dynamics(axes, settings, self.model, image.mantissas, image.tables)
         guards = Guards(axes, settings)
         trace = Trace(axes)

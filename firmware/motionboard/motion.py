@@ -21,10 +21,13 @@ cycles; a stop takes over from whatever moves. The model reads the same motion a
 What does not fit into one message stands in `data`, which the sources share; it is not written while anything moves.
 """
 
+from array import array
+
 import micropython
 
+from idmwire.faults import FAULT_NUMBERS
 from motionboard import shapes
-from motionboard.axis import TODO_LOOK, TODO_MOVE
+from motionboard.axis import TODO_MOVE
 from motionboard.fixed import SH
 from motionboard.fourier import Fourier
 from motionboard.segments import Segments
@@ -39,6 +42,8 @@ STOP = 3
 FOURIER = 4
 TRAPEZOID = 5
 STREAM = 6
+
+_STREAM_UNDERRUN = FAULT_NUMBERS["stream_underrun"]
 
 _LONGEST_MOVE = 32767
 
@@ -199,7 +204,7 @@ class Between:
 class Motion:
     """The sources, and which of them moves the axes."""
 
-    def __init__(self, axes, settings):
+    def __init__(self, axes, settings, report=None):
         n = axes.n
         self.axes = axes
         self.settings = settings
@@ -232,8 +237,9 @@ class Motion:
         # What a cycle needs of each source, and of the one that moves the axes.
         self._runs = [source and (source.step, source.bound, self._settling) for source in self.sources]
         self._running = None
-        # True from the end of a stream that wants points until the controller has seen it.
-        self.ran_dry = False
+        # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
+        self._report = report
+        self._event = array("i", (0, 0, 0, 0))
 
     @property
     def moving(self):
@@ -300,9 +306,11 @@ class Motion:
         if how == 1:
             self._hold()
         else:
-            if self.kind == STREAM:
-                self.ran_dry = True
-                self.axes.remind(TODO_LOOK, True)
+            if self.kind == STREAM and self._report:
+                stream = self.sources[STREAM]
+                self._event[2] = stream.received
+                self._event[3] = stream.wanted
+                self._report(_STREAM_UNDERRUN, 0, self._event)
             self.stop()
 
     def _hold(self):
