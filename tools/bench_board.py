@@ -34,16 +34,15 @@ from idmkit.fixedpoint.native import compile_native
 from idmkit.fixedpoint.report import input_counts
 from idmkit.fixedpoint.scaling import INPUT_EXPONENTS
 from idmkit.link.client import Board
+from idmkit.rig.model_cost import ICOUNT, INSTRUCTIONS_A_TICK
 from idmkit.rig.qemu import find_qemu
 from idmkit.robot import load_robot
 
 ROOT = Path(__file__).resolve().parents[1]
 CYCLE_ROBOT = "crank"
-# One instruction lasts 2^10 ns of QEMU's time, one tick of timer 0 lasts 40 ns.
-ICOUNT = ("-icount", "shift=10,sleep=off")
-INSTRUCTIONS_A_TICK = 40 / 1024
 PICO_HZ = 125e6
 CALLS = 100
+"""As in cost.c."""
 CYCLES, PICO_CYCLES = 200, 20
 GOALS = {("puma", "viper"): 6000, ("scara", "viper"): 900}
 """Instructions at most."""

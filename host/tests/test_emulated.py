@@ -16,10 +16,11 @@ from idmkit.board.model_file import compile_module
 from idmkit.errors import RigError
 from idmkit.fixedpoint import Emulator, emit_viper
 from idmkit.fixedpoint.native import compile_native
+from idmkit.fixedpoint.program import Code
 from idmkit.link import motion
 from idmkit.link.client import Board
 from idmkit.rig import Rig
-from idmkit.rig.heap import ARCHITECTURE, module_heap
+from idmkit.rig.model_cost import ARCHITECTURE, model_costs
 from idmkit.robot import load_robot
 
 pytestmark = pytest.mark.emulated
@@ -91,14 +92,16 @@ def test_cortex_m3_gives_the_emulators_bits(name, tmp_path):
         repl.close()
 
 
-def test_heap_that_a_module_takes_is_measured(tmp_path):
-    """Machine code and little else: the file also holds names and relocations, which do not stay."""
+def test_what_a_module_takes_is_measured(tmp_path):
+    """Of heap machine code and little else: the file also holds names and relocations, which do not stay."""
     program, _ = model("scara")
     files = compiled(program, ARCHITECTURE, tmp_path)
-    heap = module_heap({path.stem: path.read_bytes() for path in files})
+    costs = model_costs({path.stem: path.read_bytes() for path in files})
     for path in files:
-        assert 0.5 * path.stat().st_size < heap[path.stem] < 1.5 * path.stat().st_size
-    assert heap["native"] < heap["model"]
+        assert 0.5 * path.stat().st_size < costs[path.stem].heap < 1.5 * path.stat().st_size
+        assert costs[path.stem].instructions > program.count(Code.MUL)
+    assert costs["native"].heap < costs["model"].heap
+    assert costs["native"].instructions < costs["model"].instructions
 
 
 def drive(folder, emulator):

@@ -13,7 +13,7 @@ from idmkit.files import replacing, write_text
 from idmkit.fixedpoint import ErrorReport, Program, compile_program, emit_viper, error_report, robot_limits
 from idmkit.fixedpoint.c_source import write_c
 from idmkit.fixedpoint.native import COMPILERS, compile_native
-from idmkit.rig import heap
+from idmkit.rig.model_cost import ARCHITECTURE, ModelCost, model_costs
 from idmkit.robot import load_robot
 from idmkit.robot_graph import model_name, robot_graph
 
@@ -95,11 +95,11 @@ def _show(report: ErrorReport, footprint: Footprint) -> None:
 
 @dataclasses.dataclass
 class Footprint:
-    """Bytes of the .mpy by architecture, in both backends; of heap, by backend; and why something is missing."""
+    """Bytes of the .mpy by architecture, in both backends; what is measured, by backend; why something is missing."""
 
     viper: dict[str, int] = dataclasses.field(default_factory=dict)
     native: dict[str, int] = dataclasses.field(default_factory=dict)
-    heap: dict[str, int] = dataclasses.field(default_factory=dict)
+    measured: dict[str, ModelCost] = dataclasses.field(default_factory=dict)
     missing: list[str] = dataclasses.field(default_factory=list)
 
     def text(self) -> str:
@@ -107,7 +107,8 @@ class Footprint:
         parts = (
             ("bytes of the .mpy", self.viper),
             ("bytes of the native .mpy", self.native),
-            (f"bytes of heap on {heap.ARCHITECTURE}, measured", self.heap),
+            (f"bytes of heap, {ARCHITECTURE}", {name: cost.heap for name, cost in self.measured.items()}),
+            (f"instructions of a call, {ARCHITECTURE}", {k: cost.instructions for k, cost in self.measured.items()}),
         )
         lines = [
             f"{what}: " + ", ".join(f"{name} {size}" for name, size in sizes.items()) for what, sizes in parts if sizes
@@ -129,10 +130,10 @@ def _footprint(program: Program) -> Footprint:
                 found.missing.append(str(problem))
                 continue
             sizes[target] = len(module)
-            if target == heap.ARCHITECTURE:
+            if target == ARCHITECTURE:
                 modules[backend] = module
     try:
-        found.heap = heap.module_heap(modules) if modules else {}
+        found.measured = model_costs(modules) if modules else {}
     except (RigError, LinkError) as problem:
         found.missing.append(str(problem))
     found.missing = list(dict.fromkeys(found.missing))
@@ -153,7 +154,8 @@ def _as_dict(
     }
     if report is not None:
         found |= {"report": dataclasses.asdict(report), "mpy_bytes": footprint.viper}
-        found |= {"native_mpy_bytes": footprint.native, "heap_bytes": {heap.ARCHITECTURE: footprint.heap}}
+        measured = {backend: dataclasses.asdict(cost) for backend, cost in footprint.measured.items()}
+        found |= {"native_mpy_bytes": footprint.native, "measured": {ARCHITECTURE: measured}}
         found |= {"not_found": footprint.missing}
         found["worst_percent"] = _worst(report)
     return found
