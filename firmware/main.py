@@ -63,6 +63,7 @@ def main():
     # Modules that come from files leave garbage among what stays: collected often, large pieces stay together.
     gc.threshold(8192)
     from idmwire.faults import FAULT_NUMBERS
+    from motionboard.clock import patient
     from motionboard.commands import Commands
     from motionboard.controller import Controller
     from motionboard.link import Link
@@ -94,6 +95,8 @@ def main():
     models.boot()
     parameters.boot()
     watchdog = board.watchdog()
+    if watchdog is not None:
+        controller.wait = patient(board.sleep, watchdog.feed)
     while not controller.leaving:
         try:
             if not controller.ready:

@@ -19,6 +19,6 @@ class Board(ConsoleBoard):
     RING_BLOCKS = RING_BLOCKS
     BOOT_WINDOW_MS = BOOT_WINDOW_MS
 
-    def bus(self):
-        """The port to the drives."""
-        return UartBus(1, tx=17, rx=18)
+    def buses(self):
+        """The ports to the drives, a bus each."""
+        return (UartBus(1, tx=17, rx=18),)

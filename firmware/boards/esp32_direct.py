@@ -28,10 +28,10 @@ class Board(esp32.Board):
 
     NAME = NAME
 
-    def bus(self):
-        """The port to the drives."""
+    def buses(self):
+        """The ports to the drives, a bus each."""
         pins = [machine.Pin(number, machine.Pin.OUT, value=0) for number in (6, 7)]
         forward, backward = [machine.PWM(pin, freq=_PWM_HZ, duty_u16=0) for pin in pins]
         encoder = machine.Encoder(0, machine.Pin(4, machine.Pin.IN), machine.Pin(5, machine.Pin.IN))
         bridge = Bridge(encoder, forward, backward, machine.ADC(machine.Pin(8)), _FULL_SCALE)
-        return Node(bridge, _POSITION_GAIN, _VELOCITY_GAIN, _TORQUE_GAIN, _CURRENT_MOST)
+        return (Node(bridge, _POSITION_GAIN, _VELOCITY_GAIN, _TORQUE_GAIN, _CURRENT_MOST),)

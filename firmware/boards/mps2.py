@@ -1,4 +1,4 @@
-"""The emulated board: QEMU's mps2-an385 (Cortex-M3), link on UART 0, CAN as SLCAN on UART 1.
+"""The emulated board: QEMU's mps2-an385 (Cortex-M3), link on UART 0, CAN as SLCAN on UARTs 1 and 2.
 
 QEMU takes the bytes of a UART at the pace of its own main loop, so a write waits only while a
 reader lets them pile up: the link then takes what fits, the bus waits.
@@ -18,6 +18,7 @@ BOOT_WINDOW_MS = 100
 
 _UART0 = 0x40004000
 _UART1 = 0x40005000
+_UART2 = 0x40006000
 _WATCHDOG = 0x40008000
 # Memory that the program does not use, whose contents outlive a reset: says that the watchdog was started.
 _NOTE = 0x20000000
@@ -53,8 +54,15 @@ def _write(base: ptr32, buffer: ptr8, at: int, n: int) -> int:
 
 
 @micropython.viper
-def _waiting(link: ptr32, can: ptr32) -> int:
-    return (link[1] | can[1]) & 2
+def _waiting(link: ptr32, first: ptr32, second: ptr32) -> int:
+    return (link[1] | first[1] | second[1]) & 2
+
+
+# CTRL at +8: transmitter and receiver on; BAUDDIV at +16: anything above 15.
+@micropython.viper
+def _switch_on(base: ptr32):
+    base[4] = 16
+    base[2] = 3
 
 
 class _Link:
@@ -70,17 +78,21 @@ class _Link:
 
 
 class _Can:
-    """The bus: a cycle's frames go out whole."""
+    """A bus: a cycle's frames go out whole."""
+
+    def __init__(self, base):
+        self._base = base
+        _switch_on(base)
 
     def readinto(self, buffer):
         """Bytes read into `buffer`, 0 where nothing has come."""
-        return _read(_UART1, buffer, len(buffer), 100)
+        return _read(self._base, buffer, len(buffer), 100)
 
     def write(self, buffer, n):
         """Writes buffer[:n]."""
         at = 0
         while at < n:
-            at += _write(_UART1, buffer, at, n - at)
+            at += _write(self._base, buffer, at, n - at)
 
 
 # LOAD at +0, CONTROL at +8 (bits: run and interrupt, reset), INTCLR at +12, which loads it anew.
@@ -130,7 +142,7 @@ class Board:
         # From here on nobody but the link reads UART 0, and 0x03 is a byte like others.
         micropython.kbd_intr(-1)
         self.link = _Link()
-        self.can = _Can()
+        self.can = (_Can(_UART1), _Can(_UART2))
         self.granted = True
         self.bitten = machine.mem32[_NOTE] == _STARTED
         machine.mem32[_NOTE] = 0
@@ -142,5 +154,5 @@ class Board:
     def sleep(self, milliseconds):
         """Waits until a port has something, at most so long."""
         until = time.ticks_add(time.ticks_ms(), milliseconds)
-        while not _waiting(_UART0, _UART1) and time.ticks_diff(until, time.ticks_ms()) > 0:
+        while not _waiting(_UART0, _UART1, _UART2) and time.ticks_diff(until, time.ticks_ms()) > 0:
             machine.idle()

@@ -71,7 +71,7 @@ class UartBus:
 
 
 class ConsoleBoard:
-    """A board whose link is its console. Its file names its parts; `bus` makes the port to the drives."""
+    """A board whose link is its console. Its file names its parts; `buses` makes the ports to the drives."""
 
     store = ""
     granted = False
@@ -81,13 +81,12 @@ class ConsoleBoard:
         # From here on 0x03 is a byte like others; as the interrupt character it would also clear what has come.
         micropython.kbd_intr(-1)
         self.link = self.console()
-        self.can = self.bus()
+        self.can = self.buses()
         # A bus without a stream has no other way to be heard than being asked.
-        stream = getattr(self.can, "stream", None)
-        self._patient = stream is not None
+        streams = [port.stream for port in self.can if hasattr(port, "stream")]
+        self._patient = len(streams) == len(self.can)
         self._poll = select.poll()
-        self._poll.register(sys.stdin, select.POLLIN)
-        if self._patient:
+        for stream in [sys.stdin] + streams:
             self._poll.register(stream, select.POLLIN)
 
     def console(self):

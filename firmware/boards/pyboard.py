@@ -84,6 +84,6 @@ class Board(ConsoleBoard):
         """The link."""
         return UsbLink()
 
-    def bus(self):
-        """The port to the drives."""
-        return TextPort(Can())
+    def buses(self):
+        """The ports to the drives, a bus each."""
+        return (TextPort(Can()),)

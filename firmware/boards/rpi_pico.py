@@ -69,9 +69,9 @@ class Board(ConsoleBoard):
         """The link."""
         return UsbLink()
 
-    def bus(self):
-        """The port to the drives."""
-        return UartBus(0, tx=0, rx=1)
+    def buses(self):
+        """The ports to the drives, a bus each."""
+        return UartBus(0, tx=0, rx=1), UartBus(1, tx=4, rx=5)
 
     def watchdog(self):
         """Starts the chip's watchdog."""

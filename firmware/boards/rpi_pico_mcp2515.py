@@ -23,7 +23,7 @@ class Board(rpi_pico.Board):
 
     NAME = NAME
 
-    def bus(self):
-        """The port to the drives."""
+    def buses(self):
+        """The ports to the drives, a bus each."""
         spi = machine.SPI(0, _SPI_HZ, sck=machine.Pin(18), mosi=machine.Pin(19), miso=machine.Pin(16))
-        return TextPort(Mcp2515(spi, machine.Pin(17, machine.Pin.OUT, value=1), _OSCILLATOR, _BITRATE))
+        return (TextPort(Mcp2515(spi, machine.Pin(17, machine.Pin.OUT, value=1), _OSCILLATOR, _BITRATE)),)

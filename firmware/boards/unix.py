@@ -1,8 +1,9 @@
 """The virtual board: MicroPython's unix port as a process of the rig.
 
-The link is stdin and stdout (a pty), the CAN port an inherited file descriptor that carries
-SLCAN; both are non-blocking. The environment says which descriptor, where the store is, and
-whether time comes from the rig (IDM_CLOCK=sync) or from this machine's clock (timer).
+The link is stdin and stdout (a pty), the CAN ports inherited file descriptors that carry
+SLCAN, a bus each; all are non-blocking. The environment says which descriptors (IDM_CAN_FD, with
+commas between them), where the store is, and whether time comes from the rig (IDM_CLOCK=sync) or
+from this machine's clock (timer).
 """
 
 import os
@@ -61,14 +62,15 @@ class Board:
 
     def __init__(self):
         source = open(0, "rb")
-        can = open(int(os.getenv("IDM_CAN_FD")), "r+b")
+        buses = [open(int(number), "r+b") for number in os.getenv("IDM_CAN_FD").split(",")]
         self.link = _Port(source, open(1, "wb"))
-        self.can = _CanPort(can, can)
+        self.can = tuple([_CanPort(bus, bus) for bus in buses])
         self.granted = os.getenv("IDM_CLOCK") == "sync"
         self.bitten = False
         self._poll = select.poll()
         self._poll.register(source, select.POLLIN)
-        self._poll.register(can, select.POLLIN)
+        for bus in buses:
+            self._poll.register(bus, select.POLLIN)
 
     def watchdog(self):
         """None: a process has no chip that would reset it, and a thread of its own would be no watchdog."""

@@ -3,110 +3,168 @@
     to the drive    6040 controlword u16, 607A target position i32, 60B2 torque offset i16
     from the drive  6041 statusword  u16, 6064 position actual i32, 6078 current actual i16
 
-A cycle sends all commands and then SYNC in one write; the drives latch the commands and
-answer with what they measured at that SYNC.
+A cycle sends all commands of a bus and then SYNC in one write; the drives latch the commands and
+answer with what they measured at that SYNC. docs/drives.md names every object in use.
 """
 
-import time
+from drives import nmt, sdo, setup, slcan, watch
+from drives.canbus import SYNC, Bus
+from drives.units import ON, Units
+from idmwire.faults import FAULT_NUMBERS
 
-from drives import slcan
-from drives.units import Units
+# Cycles in a row without an answer of a drive that is lost.
+MISSES = 3
 
-_SDO_WAIT_MS = 200
-_SDO_TRIES = 3
-
-
-def interpolation_time(cycle_time_us):
-    """(value, exponent) of 60C2: exact in the coarsest unit that allows it, else the nearest; None where none fits."""
-    nearest = None
-    for exponent in (-3, -4, -5, -6):
-        unit = 10 ** (6 + exponent)
-        value = (cycle_time_us + unit // 2) // unit
-        if 1 <= value <= 255:
-            nearest = value, exponent
-            if value * unit == cycle_time_us:
-                break
-    return nearest
+_DRIVE_LOST = FAULT_NUMBERS["drive_lost"]
+_DRIVE_HEARTBEAT_LOST = FAULT_NUMBERS["drive_heartbeat_lost"]
+_ENCODER_JUMP = FAULT_NUMBERS["encoder_jump"]
+_BUS_SILENT = FAULT_NUMBERS["bus_silent"]
 
 
 class Drives(Units):
-    """All drives of the robot on one CAN port (`port.readinto(buffer)`, `port.write(buffer, n)`)."""
+    """All drives of the robot on the buses behind `ports` (`port.readinto(buffer)`, `port.write(buffer, n)`).
 
-    def __init__(self, port, axes, settings, cycle_time_us):
-        super().__init__(axes, settings)
+    A cycle calls units.read and units.write, watch.watch with `watched`, and `send`. `nodes` is what the drives say of
+    themselves, `setups` a SetupError or None for each axis.
+    """
+
+    def __init__(self, ports, axes, settings, cycle_time_us):
+        used = [number for number in range(len(ports)) if number in list(settings.bus)]
+        super().__init__(axes, settings, len(used))
         n = axes.n
         self.connected = False
-        self._port = port
-        self._interpolation = interpolation_time(cycle_time_us)
-        self._receiver = slcan.Receiver(self.events, axes.statusword, self.counts, self.current)
-        for axis in range(n):
-            self._receiver.axis_of_node[settings.node_id[axis]] = axis
-        self._chunk = bytearray(128)
-        self._out = bytearray(22 * n + 32)
+        self.setups = [setup.SetupError(setup.UNKNOWN)] * n
+        self._cycle_time_us = cycle_time_us
+        self._watch = words = axes.array("watch_words", watch.WORDS)
+        words[watch.BEAT_CYCLES] = words[watch.BEAT_IN] = max(1, nmt.BEAT_MS * 1000 // cycle_time_us)
+        self.nodes = nmt.Nodes(n, axes.name("drive_lost", "watch_words", watch.LOST, 1))
+        axes.array("drive_seen", 2 * n)
+        self._trouble = axes.array("drive_trouble", 4)
+        self._jump = axes.array("drive_jump", 4)
+        self._jump[0] = _ENCODER_JUMP
+        self.watched = axes.bind(
+            "watch_words", "drive_misses_in_a_row", "position_feedback", "drive_seen", "position_error_max",
+            "drive_jump")
+        axes.name("heartbeat_due", "watch_words", watch.BEAT, 1)
+        self._sends = axes.bind("heartbeat_due", "drive_target", "drive_offset", "drive_control", "bus", "node_id")
+        measured = axes.statusword, self.counts, self.current
+        self._buses = []
+        # Axes of a bus without a port are on none.
+        for place, number in enumerate(used):
+            members = [axis for axis in range(n) if settings.bus[axis] == number]
+            at = slcan.STATE_WORDS * place
+            state = axes.name("bus_state_%d" % number, "bus_states", at, slcan.STATE_WORDS)
+            self._buses.append(Bus(ports[number], number, state, members, settings.node_id, self.nodes, measured))
 
     @property
     def granted(self):
-        """True where the rig has answered the last SYNC: the cycle may begin."""
-        return self.events[slcan.TIME] != 0
+        """True where the rig has answered the last SYNC on all buses: the cycle may begin."""
+        for bus in self._buses:
+            if not bus.state[slcan.TIME]:
+                return False
+        return True
 
     @property
     def bus_errors(self):
-        """Lines on the bus that were no frame."""
-        return self.events[slcan.ERRORS]
+        """Lines on the buses that were no frame."""
+        errors = 0
+        for bus in self._buses:
+            errors += bus.state[slcan.ERRORS]
+        return errors
 
     def poll(self):
-        """Takes what the bus has brought."""
-        n = self._port.readinto(self._chunk)
-        while n:
-            self._receiver.feed(self._chunk, n)
-            n = self._port.readinto(self._chunk)
+        """Takes what the buses have brought; after a heartbeat of the board each drive owes one, too."""
+        if self._watch[watch.BEAT]:
+            self._watch[watch.BEAT] = 0
+            self.nodes.beat()
+        for bus in self._buses:
+            bus.poll()
+
+    # Set-up: it waits, and so belongs to no cycle
 
     def connect(self, sleep):
-        """Sets up every drive by SDO and starts it, and sends the first SYNC; True where all of them answered.
+        """Sets up every drive and starts it, and sends the first SYNC; True where all of them answered.
 
-        Cyclic synchronous position with the board's cycle time as interpolation time. Connected once, cycles go on
-        when a second time fails: the other drives have to hear that they are off.
+        Connected once, cycles go on when a second time fails: the other drives have to hear that they are off.
         """
-        if self._interpolation is None:
-            return False
-        value, exponent = self._interpolation
         for axis in range(self.axes.n):
-            node = self.settings.node_id[axis]
-            for index, sub, size, number in (
-                (0x6060, 0, 1, 8), (0x60C2, 1, 1, value), (0x60C2, 2, 1, exponent)):
-                if not self._sdo_write(node, index, sub, size, number, sleep):
-                    return False
-            self._send(0x000, bytes((0x01, node)))
+            self.setups[axis] = setup.SetupError(setup.NO_BUS)
+        self.nodes.forget()
+        for bus in [bus for bus in self._buses if bus.open(self.settings.bitrate[bus.members[0]])]:
+            self._set_up(bus, sleep)
+        if any(self.setups):
+            return False
         if not self.connected:
-            self._port.write(self._out, slcan.put_frame(self._out, 0, 0x080, self._out, 0))
+            for bus in self._buses:
+                bus.send(SYNC, b"")
         self.answered()
         self.connected = True
         return True
 
-    def _send(self, identifier, data):
-        self._port.write(self._out, slcan.put_frame(self._out, 0, identifier, data, len(data)))
+    def _set_up(self, bus, sleep):
+        """Sets up the drives of a bus, each as far as it goes."""
+        setup.await_boot_up(bus, self.nodes, sleep)
+        for axis in bus.members:
+            try:
+                if self.nodes.state[axis] == nmt.UNHEARD:
+                    raise setup.SetupError(setup.BOOT_UP)
+                setup.set_up(bus, self.settings.node_id[axis], self._cycle_time_us, sleep)
+                self.nodes.heard(axis, nmt.OPERATIONAL)
+                self.setups[axis] = None
+            except setup.SetupError as error:
+                self.setups[axis] = error
 
-    def _sdo_write(self, node, index, sub, size, number, sleep):
-        head = bytes((0x2F - 4 * (size - 1), index & 0xFF, index >> 8, sub))
-        data = head + (number & 0xFFFFFFFF).to_bytes(4, "little")
-        mail = self._receiver.mail
-        for _ in range(_SDO_TRIES):
-            self.events[slcan.MAIL] = 0
-            self._send(0x600 + node, data)
-            until = time.ticks_add(time.ticks_ms(), _SDO_WAIT_MS)
-            while time.ticks_diff(until, time.ticks_ms()) > 0:
-                sleep(1)
-                self.poll()
-                if self.events[slcan.MAIL]:
-                    self.events[slcan.MAIL] = 0
-                    if (mail[0] | mail[1] << 8 == 0x580 + node and mail[4] | mail[5] << 8 == index
-                            and mail[6] == sub):
-                        return mail[3] == 0x60
-        return False
+    def read_object(self, axis, index, sub, sleep):
+        """The bytes of an object of a drive; raises SdoError."""
+        for bus in self._buses:
+            if axis in bus.members:
+                return sdo.Client(bus, self.settings.node_id[axis], sleep).read(index, sub)
+        raise sdo.SdoError(index, sub, sdo.NO_ANSWER)
+
+    # The cycle
 
     def send(self):
-        """The setpoints and controlwords to the drives, and SYNC."""
-        out = self._out
-        n = self.axes.n
-        at = slcan.put_commands(out, 0, self.settings.node_id, self.control, self.target, self.offset, n)
-        self._port.write(out, slcan.put_frame(out, at, 0x080, out, 0))
+        """The setpoints and controlwords to the drives, and SYNC; the board's heartbeat when it is time."""
+        for bus in self._buses:
+            bus.flush(slcan.frames(self._sends, bus.out, bus.number, slcan.SYNC_AND_BEAT))
+
+    # What the drives say
+
+    @property
+    def astray(self):
+        """True where a drive has to be set up anew: it did not answer, or has left OPERATIONAL."""
+        return self.missing_in_a_row > 0 or self.nodes.lost >= 0
+
+    def trouble(self):
+        """What makes a fault of the drives as a whole: its number, axis, value and limit, as guards have it, or None.
+
+        A drive that does not answer or is lost, or, under power, a position that has jumped.
+        """
+        event = self._trouble
+        if self.missing_in_a_row >= MISSES:
+            event[1] = self.missing
+            event[0] = _BUS_SILENT if self._bus_is_silent(self.missing) else _DRIVE_LOST
+            event[2] = self.missing_in_a_row
+            event[3] = MISSES
+        elif self.nodes.lost >= 0:
+            event[0] = _DRIVE_HEARTBEAT_LOST
+            event[1] = self.nodes.lost
+            event[2] = self.nodes.missed[self.nodes.lost]
+            event[3] = nmt.BEATS
+        elif self._watch[watch.JUMPED] and self.wanted == ON:
+            event = self._jump
+            event[1] = self._watch[watch.JUMPED] - 1
+        else:
+            return None
+        return event
+
+    def _bus_is_silent(self, axis):
+        """True where none of the several drives on the bus of an axis has answered."""
+        for bus in self._buses:
+            if axis in bus.members:
+                return len(bus.members) > 1 and self.alone(bus.all)
+        return False
+
+    def emergency(self, axis):
+        """The last emergency of an axis: its error code, and its error register above 16 bits; 0 for none."""
+        return self.nodes.code[axis] | self.nodes.register[axis] << 16

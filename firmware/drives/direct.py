@@ -132,6 +132,20 @@ class Bridge:
         self._forward.duty_u16(duty if duty > 0 else 0)
 
 
+# Network management, and the answers of its SDO server: device type 402 and mode 8, which it cannot leave.
+_RESET_COMMUNICATION = const(0x82)
+_BOOT_UP = const(0)
+_OPERATIONAL = const(5)
+_HEARTBEAT_SYNCS = const(8)
+_READ = const(0x40)
+_WRITTEN = b"\x60\x00\x00\x00\x00\x00\x00\x00"
+_NO_OBJECT = b"\x80\x00\x00\x00\x00\x00\x02\x06"
+_OBJECTS = {
+    0x1000: b"\x43\x00\x00\x00\x92\x01\x02\x00",
+    0x6061: b"\x4f\x00\x00\x00\x08\x00\x00\x00",
+}
+
+
 class Node:
     """One CiA 402 drive as a text port.
 
@@ -154,6 +168,7 @@ class Node:
         self._still = 0
         self._braked = 0
         self._heard = time.ticks_ms()
+        self._syncs = 0
         self._frame = bytearray(11)
         self._data = bytearray(8)
         self._text = bytearray(128)
@@ -175,11 +190,10 @@ class Node:
             elif identifier == 0x200 + self._node and frame[2] == 8:
                 _take(frame, self._words)
             elif identifier == 0x600 + self._node and frame[2] == 8:
-                # Whatever is set up, it is what this drive does anyway.
-                self._data[:] = b"\x60\x00\x00\x00\x00\x00\x00\x00"
-                for i in (1, 2, 3):
-                    self._data[i] = frame[3 + i]
-                self._say(0x580)
+                self._answer_sdo(frame)
+            elif identifier == 0 and frame[2] == 2 and frame[3] == _RESET_COMMUNICATION:
+                self._data[0] = _BOOT_UP
+                self._say(0x700, 1)
 
     def readinto(self, buffer):
         """Bytes of text written into `buffer`; 0 where nothing is to be said."""
@@ -191,9 +205,19 @@ class Node:
         self._n = 0
         return n
 
-    def _say(self, identifier):
+    def _say(self, identifier, n=8):
         if self._n + 22 <= len(self._text):
-            self._n = slcan.put_frame(self._text, self._n, identifier + self._node, self._data, 8)
+            self._n = slcan.put_frame(self._text, self._n, identifier + self._node, self._data, n)
+
+    def _answer_sdo(self, frame):
+        """Whatever is written, it is what this drive does anyway; what is read says so."""
+        data = self._data
+        answer = _WRITTEN
+        if frame[3] == _READ:
+            answer = _OBJECTS.get(frame[4] | frame[5] << 8, _NO_OBJECT)
+        for i in range(8):
+            data[i] = frame[3 + i] if 1 <= i <= 3 else answer[i]
+        self._say(0x580)
 
     # The drive
 
@@ -214,6 +238,10 @@ class Node:
             self._bridge.drive(_duty(words, SH))
         _answer(words, self.state | _REMOTE, current, self._data)
         self._say(0x180)
+        self._syncs = (self._syncs + 1) % _HEARTBEAT_SYNCS
+        if self._syncs == 0:
+            self._data[0] = _OPERATIONAL
+            self._say(0x700, 1)
 
     def _obey(self, control):
         """The transitions of CiA 402 that this controlword asks for, one upwards in a cycle."""

@@ -1,21 +1,33 @@
 """CAN frames as SLCAN text ('t', three hex digits of the identifier, the length, data, carriage return), in viper."""
 
 import micropython
+from micropython import const
 
-# Control words of `receive`: bytes of a line held, 1 while a line too long is skipped, lines that were no frame,
-# a bit for each axis that has answered in this cycle, 1 when the rig's time frame has come, 1 when the mailbox is full.
-HELD = 0
-SKIPPING = 1
-ERRORS = 2
-ANSWERED = 3
-TIME = 4
-MAIL = 5
-CONTROL_WORDS = 6
+# Words of a receiver's state: place in the line, identifier and length so far, 1 where the line is no frame and 2 where
+# it is none of the bus (an adapter's acknowledgement), lines that were no frame, a bit for each axis whose transmit
+# PDO has come in this cycle, 1 when the rig's time frame has.
+PLACE = 0
+IDENTIFIER = 1
+LENGTH = 2
+BROKEN = 3
+ERRORS = 4
+ANSWERED = 5
+TIME = 6
+STATE_WORDS = 7
 
-# Mailbox bytes: identifier (2), length, data (8).
-MAIL_BYTES = 11
 
-_LINE = 32
+# Bit rates an adapter knows, in kbit/s, in the order of its commands S0 to S8.
+_RATES = (10, 20, 50, 100, 125, 250, 500, 800, 1000)
+
+
+def opening(kilobits):
+    """What opens an adapter's channel: close, bit rate, open; None for a rate that there is none of.
+
+    Where there is no adapter nobody minds.
+    """
+    if kilobits not in _RATES:
+        return None
+    return b"\rC\rS%d\rO\r" % _RATES.index(kilobits)
 
 
 @micropython.viper
@@ -42,148 +54,121 @@ def put_frame(out: ptr8, at: int, identifier: int, data: ptr8, n: int) -> int:
     return at + 1
 
 
-# One receive PDO an axis: controlword u16, target position i32, torque offset i16, little-endian.
+# SYNC, and the heartbeat of node 127, the board.
+SYNC_AND_BEAT = b"t0800\rt77F105\r"
+_SYNC_BYTES = const(6)
+_ALL_BYTES = const(14)
+
+
+# A receive PDO is 't', 0x200 + node, '8', then controlword u16, target position i32 and torque offset i16 in hex,
+# little-endian.
 @micropython.viper
-def put_commands(out: ptr8, at: int, node: ptr32, control: ptr32, target: ptr32, offset: ptr32, n: int) -> int:
-    """The receive PDOs of all axes, and where the next frame begins."""
+def frames(a: ptr32, out: ptr8, bus: int, tail: ptr8) -> int:
+    """The text of a bus's cycle, and its length: commands and SYNC, and the board's heartbeat when it is time."""
+    n = a[0]
+    beat = ptr32(int(a) + a[2])
+    target = ptr32(int(a) + a[3])
+    offset = ptr32(int(a) + a[4])
+    control = ptr32(int(a) + a[5])
+    bus_of = ptr32(int(a) + a[6])
+    node = ptr32(int(a) + a[7])
+    at = 0
     i = 0
     while i < n:
-        out[at] = 0x74
-        identifier = 0x200 + node[i]
-        j = 0
-        while j < 3:
-            digit = (identifier >> (8 - 4 * j)) & 15
-            out[at + 1 + j] = digit + (48 if digit < 10 else 55)
-            j += 1
-        out[at + 4] = 56
-        at += 5
-        j = 0
-        while j < 8:
-            if j < 2:
-                byte = (control[i] >> (8 * j)) & 0xFF
-            elif j < 6:
-                byte = (target[i] >> (8 * (j - 2))) & 0xFF
-            else:
-                byte = (offset[i] >> (8 * (j - 6))) & 0xFF
-            high = byte >> 4
-            low = byte & 15
-            out[at] = high + (48 if high < 10 else 55)
-            out[at + 1] = low + (48 if low < 10 else 55)
-            at += 2
-            j += 1
-        out[at] = 13
+        if bus_of[i] == bus:
+            out[at] = 0x74
+            out[at + 1] = 0x32
+            digit = node[i] >> 4
+            out[at + 2] = digit + (48 if digit < 10 else 55)
+            digit = node[i] & 15
+            out[at + 3] = digit + (48 if digit < 10 else 55)
+            out[at + 4] = 0x38
+            at += 5
+            value = control[i]
+            j = 0
+            while j < 8:
+                if j == 2:
+                    value = target[i]
+                elif j == 6:
+                    value = offset[i]
+                digit = (value >> 4) & 15
+                out[at] = digit + (48 if digit < 10 else 55)
+                digit = value & 15
+                out[at + 1] = digit + (48 if digit < 10 else 55)
+                value >>= 8
+                at += 2
+                j += 1
+            out[at] = 13
+            at += 1
+        i += 1
+    last = _ALL_BYTES if beat[0] else _SYNC_BYTES
+    i = 0
+    while i < last:
+        out[at] = tail[i]
         at += 1
         i += 1
     return at
 
 
-# A line in bytes: -1 where it is no frame, else its identifier; data into `frame`, its length into frame[8].
+# What a byte is as a hex digit, 16 for none.
+DIGITS = bytearray([16] * 256)
+for _digit in range(16):
+    for _byte in b"%x%X" % (_digit, _digit):
+        DIGITS[_byte] = _digit
+
+
+# A byte at a time, so that nothing is kept but the place in the line. A transmit PDO has a statusword u16, a position
+# i32 and a current i16 (per mille), which is sign-extended.
 @micropython.viper
-def _parse(line: ptr8, held: int, frame: ptr8) -> int:
-    if held < 5 or line[0] != 0x74:
-        return -1
-    n = line[4] - 48
-    if n < 0 or n > 8 or held != 5 + 2 * n:
-        return -1
-    identifier = 0
-    i = 1
-    while i < held:
-        c = line[i]
-        digit = -1
-        if c >= 48 and c <= 57:
-            digit = c - 48
-        elif c >= 65 and c <= 70:
-            digit = c - 55
-        elif c >= 97 and c <= 102:
-            digit = c - 87
-        if i != 4:
-            if digit < 0:
-                return -1
-            if i < 4:
-                identifier = identifier * 16 + digit
-            elif (i & 1) == 1:
-                frame[(i - 5) >> 1] = digit << 4
-            else:
-                frame[(i - 5) >> 1] = frame[(i - 5) >> 1] | digit
-        i += 1
-    frame[8] = n
-    return identifier
+def receive(
+    state: ptr32, frame: ptr8, chunk: ptr8, at: int, n: int, digits: ptr8,
+    axis_of_node: ptr8, status: ptr32, counts: ptr32, current: ptr32,
+) -> int:
+    """Takes chunk[at:n]: transmit PDOs of known nodes go to their axes' arrays, the rig's time frame to state[TIME].
 
-
-# Transmit PDO of an axis: statusword u16, position i32, current i16 (per mille), sign-extended into int32.
-@micropython.viper
-def _take_pdo(axis: int, frame: ptr8, status: ptr32, counts: ptr32, current: ptr32):
-    status[axis] = frame[0] | (frame[1] << 8)
-    counts[axis] = frame[2] | (frame[3] << 8) | (frame[4] << 16) | (frame[5] << 24)
-    current[axis] = ((frame[6] | (frame[7] << 8)) ^ 0x8000) - 0x8000
-
-
-class Receiver:
-    """Cuts the bus's byte stream into frames; PDOs go to the axes' arrays, the rest into a mailbox of one."""
-
-    def __init__(self, control, status, counts, current):
-        self.control = control
-        self.mail = bytearray(MAIL_BYTES)
-        self.axis_of_node = bytearray(b"\xff" * 128)
-        self._status = status
-        self._counts = counts
-        self._current = current
-        self._line = bytearray(_LINE)
-        self._frame = bytearray(9)
-
-    def feed(self, chunk, n):
-        """Takes chunk[:n]."""
-        control = self.control
-        at = 0
-        while at >= 0:
-            at = _line_from(self._line, control, chunk, at, n)
-            if at >= 0:
-                self._take(_parse(self._line, control[HELD], self._frame))
-                control[HELD] = 0
-
-    def _take(self, identifier):
-        control = self.control
-        if identifier < 0:
-            control[ERRORS] += 1
-        elif identifier & 0x780 == 0x180 and self._frame[8] == 8 and self.axis_of_node[identifier & 0x7F] != 255:
-            axis = self.axis_of_node[identifier & 0x7F]
-            _take_pdo(axis, self._frame, self._status, self._counts, self._current)
-            control[ANSWERED] |= 1 << axis
-        elif identifier == 0x100:
-            control[TIME] = 1
-        else:
-            mail = self.mail
-            mail[0] = identifier & 0xFF
-            mail[1] = identifier >> 8
-            for i in range(8):
-                mail[3 + i] = self._frame[i]
-            mail[2] = self._frame[8]
-            control[MAIL] = 1
-
-
-# Bytes up to a carriage return into `line`; where to go on, or -1 when the chunk is used up.
-@micropython.viper
-def _line_from(line: ptr8, control: ptr32, chunk: ptr8, at: int, n: int) -> int:
-    held = control[0]
-    skipping = control[1]
-    while at < n:
-        byte = chunk[at]
+    At any other frame it returns where to go on; identifier and length are in `state`, the data in `frame`.
+    -1 when the chunk is used up.
+    """
+    place = state[0]
+    broken = state[3]
+    found = 0
+    while at < n and found == 0:
+        c = chunk[at]
         at += 1
-        if byte == 13:
-            control[0] = held
-            control[1] = 0
-            if skipping == 0 and held:
-                return at
-            held = 0
-            skipping = 0
-        elif skipping == 0:
-            if held >= 32:
-                skipping = 1
-                held = 0
-                control[2] = control[2] + 1
+        length = state[2]
+        if c == 13:
+            if broken == 0 and place > 4 and place == 5 + 2 * length:
+                identifier = state[1]
+                axis = axis_of_node[identifier & 0x7F]
+                if identifier & 0x780 == 0x180 and length == 8 and axis != 255:
+                    status[axis] = frame[0] | (frame[1] << 8)
+                    counts[axis] = frame[2] | (frame[3] << 8) | (frame[4] << 16) | (frame[5] << 24)
+                    current[axis] = ((frame[6] | (frame[7] << 8)) ^ 0x8000) - 0x8000
+                    state[5] = state[5] | (1 << axis)
+                elif identifier == 0x100:
+                    state[6] = 1
+                else:
+                    found = 1
+            elif broken == 1 or (broken == 0 and place):
+                state[4] = state[4] + 1
+            place = broken = 0
+        elif broken == 0:
+            digit = digits[c]
+            if place == 0:
+                broken = 0 if c == 0x74 else 2 if c | 0x20 == 0x7A else 1
+            elif digit > 15:
+                broken = 1
+            elif place < 4:
+                state[1] = (state[1] << 4 | digit) & 0xFFF if place > 1 else digit
+                broken = digit >> 3 if place == 1 else 0
+            elif place == 4:
+                state[2] = digit
+                broken = 1 if digit > 8 else 0
+            elif place >= 5 + 2 * length:
+                broken = 1
             else:
-                line[held] = byte
-                held += 1
-    control[0] = held
-    control[1] = skipping
-    return -1
+                frame[(place - 5) >> 1] = digit << 4 if place & 1 else frame[(place - 5) >> 1] | digit
+            place += 1
+    state[0] = place
+    state[3] = broken
+    return at if found else -1

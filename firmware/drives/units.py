@@ -36,17 +36,19 @@ RESET = const(3)
 _MISSES_COUNTED = const(1000000)
 
 # The words of all drives: a bit for each axis; cycles without an answer, in all and in a row; who has answered last;
-# torque offsets cut to 16 bits; what the board wants of the drives.
+# torque offsets cut to 16 bits; what the board wants of the drives; how many buses there are.
 _ALL = const(0)
 _MISSES = const(1)
 _IN_A_ROW = const(2)
 _ANSWERED = const(3)
 _CUT = const(4)
 _WANTED = const(5)
-_WORDS = const(6)
-# slcan.ANSWERED and slcan.TIME.
-_BUS_ANSWERED = const(3)
-_BUS_TIME = const(4)
+_BUSES = const(6)
+_WORDS = const(7)
+# slcan.ANSWERED, slcan.TIME and slcan.STATE_WORDS.
+_BUS_ANSWERED = const(5)
+_BUS_TIME = const(6)
+_BUS_WORDS = const(7)
 
 # An axis's record.
 _POSITION = const(0)
@@ -119,9 +121,14 @@ def read(a: ptr32) -> int:
     status = ptr32(int(a) + a[9])
     cycle = ptr32(int(a) + a[10])
     cycle[0] = (cycle[0] + 1) & 0x3FFFFFFF
-    answered = bus[_BUS_ANSWERED]
-    bus[_BUS_ANSWERED] = 0
-    bus[_BUS_TIME] = 0
+    answered = 0
+    while i < words[_BUSES]:
+        answered |= bus[_BUS_ANSWERED]
+        bus[_BUS_ANSWERED] = 0
+        bus[_BUS_TIME] = 0
+        bus = ptr32(int(bus) + 4 * _BUS_WORDS)
+        i += 1
+    i = 0
     words[_ANSWERED] = answered
     bad = answered ^ words[_ALL]
     if bad:
@@ -218,14 +225,16 @@ def _apart(target: ptr32, counts: ptr32, mantissa: ptr32, shift: ptr32, n: int, 
 class Units:
     """All drives as a cycle knows them: what they have said, what they are told, and what is counted of both."""
 
-    def __init__(self, axes, settings):
+    def __init__(self, axes, settings, buses=1):
         n = axes.n
         self.axes = axes
         self.settings = settings
         self._words = axes.array("drive_words", _WORDS)
         self._words[_ALL] = (1 << n) - 1
-        # What the bus brings, and what goes onto it.
-        self.events = axes.array("bus", slcan.CONTROL_WORDS)
+        self._words[_BUSES] = buses
+        axes.name("drive_misses_in_a_row", "drive_words", _IN_A_ROW, 1)
+        # What the buses bring, and what goes onto them.
+        axes.array("bus_states", slcan.STATE_WORDS * buses)
         self.counts = axes.array("drive_counts", n)
         self.current = axes.array("drive_current", n)
         self.control = axes.array("drive_control", n)
@@ -234,7 +243,7 @@ class Units:
         axes.array("drive_records", _RECORD * n)
         axes.name("drive_target_factors", "drive_records", _COUNTS, n)
         self.reads = axes.bind(
-            "drive_records", "drive_words", "bus", "drive_counts", "position_feedback", "drive_current",
+            "drive_records", "drive_words", "bus_states", "drive_counts", "position_feedback", "drive_current",
             "torque_feedback", "statusword", "cycle", "todo")
         self.writes = axes.bind(
             "drive_records", "drive_words", "position_command", "drive_target", "torque_command", "drive_offset",
@@ -271,6 +280,10 @@ class Units:
         while answered & 1 << axis:
             axis += 1
         return axis
+
+    def alone(self, axes):
+        """True where none of these axes (a bit each) has answered last."""
+        return self._words[_ANSWERED] & axes == 0
 
     @property
     def saturations(self):

@@ -30,8 +30,8 @@ TODO_MOVE = const(4)  # a motion runs or waits
 TODO_MODEL = const(8)  # the model's torque is wanted
 
 # Words that the arrays of all modules and their bindings need at most, in all and for each axis.
-_WORDS = 900
-_AXIS_WORDS = 620
+_WORDS = 1000
+_AXIS_WORDS = 624
 
 
 @micropython.viper

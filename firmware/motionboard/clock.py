@@ -91,3 +91,13 @@ class GrantedClock(_Clock):
             until = time.ticks_add(time.ticks_ms(), _PATIENCE_MS)
             while controller.heartbeat_due and time.ticks_diff(until, time.ticks_ms()) > 0:
                 idle(50)
+
+
+def patient(sleep, feed):
+    """`sleep` that feeds a watchdog, for whoever has to wait for others: each of its waits is short."""
+
+    def wait(milliseconds):
+        feed()
+        sleep(milliseconds)
+
+    return wait

@@ -12,6 +12,7 @@ from motionboard.axis import MAX_AXES
 from motionboard.capture import BLOCK_BYTES
 from motionboard.clock import LATENESS_BINS
 from motionboard.controller import DISARMED
+from motionboard.drive_commands import DriveCommands
 from motionboard.fixed import SH
 from motionboard.long_motions import LongMotions
 from motionboard.motion import MOVE, SINE_WAVE
@@ -34,7 +35,7 @@ class Commands:
         self.link = link
         self.parameters = parameters
         self._greeting = b""
-        owners = (self, parameters, models, LongMotions(controller, link, self))
+        owners = (self, parameters, models, LongMotions(controller, link, self), DriveCommands(controller, link))
         table = [None] * 256
         for code, name, direction, _, _ in messages.MESSAGES:
             if direction == messages.TO_BOARD:

@@ -14,7 +14,7 @@ from time import ticks_diff, ticks_us
 import micropython
 from micropython import const
 
-from drives import cia402, units
+from drives import cia402, units, watch
 from drives.units import read, write
 from idmwire import faults as fault_table
 from idmwire.messages import STATES
@@ -38,7 +38,6 @@ STOPPED_BY_FAULT = STATES.index("stopped_by_fault")
 DISARMING = STATES.index("disarming")
 
 _DRIVE_FAULT = fault_table.FAULT_NUMBERS["drive_fault"]
-_DRIVE_LOST = fault_table.FAULT_NUMBERS["drive_lost"]
 _ENABLE_TIMEOUT = fault_table.FAULT_NUMBERS["enable_timeout"]
 _HEARTBEAT_LOST = fault_table.FAULT_NUMBERS["heartbeat_lost"]
 _CYCLE_OVERRUN = fault_table.FAULT_NUMBERS["cycle_overrun"]
@@ -55,8 +54,7 @@ _MODEL = const(8)
 _ENABLE_CYCLES = 1000
 _BRAKE_CYCLES = 1000
 _RESET_CYCLES = 100
-# Answers missing, or cycles late, in a row.
-_MISSES = _LATE = 3
+_LATE = 3  # cycles in a row
 
 
 class Controller:
@@ -64,6 +62,7 @@ class Controller:
 
     def __init__(self, board):
         self.board = board
+        self.wait = board.sleep
         self.model = dynamics.load()
         self.faults = Faults()
         # One of the states, HOLDING for all between arming and disarming or a fault.
@@ -102,11 +101,11 @@ class Controller:
         self._cycle = axes.cycle
         # In one place, for a look-up in an object costs as much as a multiplication of all axes.
         self._parts = (
-            ticks_us, read, drives.reads, motion.step, model.evaluate, axes.ahead, model.parameters, axes.model_output,
-            judge, guards.bound, write, drives.writes, drives.send, self.clock, keep, trace.bound, sample,
-            capture.bound, self._ring)
+            ticks_us, read, drives.reads, watch.watch, drives.watched, motion.step, model.evaluate, axes.ahead,
+            model.parameters, axes.model_output, judge, guards.bound, write, drives.writes, drives.send, self.clock,
+            keep, trace.bound, sample, capture.bound, self._ring)
         gc.collect()
-        return drives.connect(self.board.sleep)
+        return drives.connect(self.wait)
 
     @property
     def ready(self):
@@ -118,10 +117,10 @@ class Controller:
     @micropython.native
     def cycle(self):
         """One control cycle, top to bottom."""
-        (ticks, read, reading, move, evaluate, ahead, parameters, torques, judge, judging, write, writing, send, clock,
-         keep, tracing, sample, capturing, ring) = self._parts
+        (ticks, read, reading, watch, watching, move, evaluate, ahead, parameters, torques, judge, judging, write,
+         writing, send, clock, keep, tracing, sample, capturing, ring) = self._parts
         began = ticks()
-        todo = read(reading)
+        todo = read(reading) | watch(watching)
         if todo & _LOOK:
             self._sequence()
         if todo & _MOVE:
@@ -217,7 +216,7 @@ class Controller:
         elif drives.faulted() >= 0:
             self._drive_fault(drives.faulted())
         elif self._waited > _ENABLE_CYCLES:
-            self._fault_of(_ENABLE_TIMEOUT, 0, self._waited, _ENABLE_CYCLES)
+            self._drive_fault(drives.not_enabled(), _ENABLE_TIMEOUT)
 
     def _before_power(self):
         """A drive is switched on without a fault, and to a target where its axis stands."""
@@ -245,7 +244,7 @@ class Controller:
         if self.motion.kind == HOLD and self.guards.ramp == 0:
             drives.wanted = units.OFF
             # From a drive that does not answer, and is latched as lost, no more can be had.
-            if drives.off() or drives.missing_in_a_row > _MISSES:
+            if drives.off() or drives.missing_in_a_row > cia402.MISSES:
                 self._enter(DISARMED)
 
     def _look(self):
@@ -259,8 +258,9 @@ class Controller:
     def _guard(self):
         """What is wrong in this cycle becomes a fault with its defined stop."""
         drives = self.drives
-        if drives.missing_in_a_row >= _MISSES:
-            self._fault_of(_DRIVE_LOST, drives.missing, drives.missing_in_a_row, _MISSES)
+        trouble = drives.trouble()
+        if trouble is not None:
+            self._fault(trouble[0], trouble[1], trouble)
         if self._state == ARMING:
             return
         # With its power off or on its own brakes an axis does not follow, and that is no fault.
@@ -284,8 +284,8 @@ class Controller:
         if self.clock.late_in_a_row >= _LATE:
             self._fault_of(_CYCLE_OVERRUN, 0, self.clock.late_in_a_row, _LATE)
 
-    def _drive_fault(self, axis):
-        self._fault_of(_DRIVE_FAULT, axis, self.axes.statusword[axis], 0)
+    def _drive_fault(self, axis, number=_DRIVE_FAULT):
+        self._fault_of(number, axis, self.axes.statusword[axis], self.drives.emergency(axis))
 
     def _fault_of(self, number, axis, value, limit):
         self._event[2] = value
@@ -339,7 +339,7 @@ class Controller:
                 self._fault(_MODEL_MISSING, axis, None)
                 return "wrong_program"
         # Drives that were off when the settings came, or have been off since, are set up anew.
-        if (not self.ready or self.drives.missing_in_a_row) and not self.drives.connect(self.board.sleep):
+        if (not self.ready or self.drives.astray) and not self.drives.connect(self.wait):
             return "no_drives"
         gc.collect()
         self._waited = 0
@@ -385,7 +385,7 @@ class Controller:
             return None
         if drives.wanted == units.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
             return "fault_stands"
-        if drives.missing_in_a_row and not drives.connect(self.board.sleep):
+        if drives.astray and not drives.connect(self.wait):
             return "no_drives"
         drives.wanted = units.RESET if drives.faulted() >= 0 else units.OFF
         self._enter(DISARMED)

@@ -5,7 +5,7 @@ import gc
 from scripted import Bus, CanPort, Host, LinkPort
 from support import CYCLE_S, settings_table
 
-from drives import cia402
+from drives import sdo, setup
 from idmwire import faults, messages
 from idmwire.image import ParameterImage, image_crc
 from motionboard import clock, motion
@@ -20,7 +20,7 @@ TURN = 6.283185307179586
 
 # A host that sends no heartbeat here is dead, not slow, and a drive that does not answer at once never will.
 clock._PATIENCE_MS = 0
-cia402._SDO_WAIT_MS = 5
+sdo._WAIT_MS = setup._BOOT_MS = setup._MODE_MS = 5
 
 
 def motion_fields(start, distance, cycles, start_cycle=0, cycle_s=CYCLE_S, unit=None):
@@ -57,14 +57,16 @@ class Board:
     BOOT_WINDOW_MS = 0
     granted = True
 
-    def __init__(self, n, store, link_bytes):
+    def __init__(self, n, store, link_bytes, buses):
+        # Axis after axis on the next bus.
         self.link = LinkPort(link_bytes)
-        self.can = CanPort()
+        self.can = tuple([CanPort() for _ in range(buses)])
         self.store = store
-        self.bus = Bus(self.can, range(1, n + 1))
+        self.buses = [Bus(self.can[k], range(1 + k, n + 1, buses)) for k in range(buses)]
 
     def sleep(self, milliseconds):
-        self.bus.serve()
+        for bus in self.buses:
+            bus.serve()
 
 
 class Flash(Store):
@@ -113,15 +115,19 @@ class Weights:
 
 class Bench:
     def __init__(
-        self, n=1, cycle_s=CYCLE_S, flash=None, model=None, link_bytes=4096, ready=True, silent=False, **changes
+        self, n=1, cycle_s=CYCLE_S, flash=None, model=None, link_bytes=4096, ready=True, silent=False,
+        buses=1, **changes
     ):
         gc.collect()
         self.n = n
         self.cycle_s = cycle_s
         self.flash = flash or Flash()
-        self.board = Board(n, ".", link_bytes)
-        self.bus = self.board.bus
-        self.drives = self.bus.drives
+        self.board = Board(n, ".", link_bytes, buses)
+        self.buses = self.board.buses
+        self.bus = self.buses[0]
+        self.drives = [self.buses[axis % buses].drives[axis // buses] for axis in range(n)]
+        if buses > 1:
+            changes.setdefault("bus", tuple([axis % buses for axis in range(n)]))
         for drive in self.drives:
             drive.silent = silent
         self.controller = Controller(self.board)
@@ -159,7 +165,8 @@ class Bench:
     # Time
 
     def idle(self, milliseconds=0):
-        self.bus.serve()
+        for bus in self.buses:
+            bus.serve()
         self.link.serve()
         if self.controller.drives is not None:
             self.controller.drives.poll()
@@ -169,7 +176,8 @@ class Bench:
             if beat:
                 self.controller.since_heartbeat = 0
             assert self.controller.ready
-            assert self.bus.grant()
+            for bus in self.buses:
+                assert bus.grant()
             self.controller.clock.wait(self.idle, self.controller)
             self.controller.cycle()
 

@@ -80,7 +80,8 @@ class Run:
         self.controller = self.bench.controller
         self.controller.cycle_number = FIRST_CYCLE
         self.bench.arm()
-        self.bench.board.can.canned = b"".join([drive.answer() for drive in self.bench.drives])
+        answers = [drive.answer() + drive.heartbeat() for drive in self.bench.drives]
+        self.bench.board.can[0].canned = b"".join(answers)
         self.bench.sine([2**20], 1.0, MASK)
         self.start = self.bench.ask("capture", start_cycle=0, samples=0, every=1, channels=PAIRS)["start_cycle"]
         self.blocks = 0

@@ -55,9 +55,9 @@ class Board:
 
     def __init__(self):
         self.link = LinkPort(2048)
-        self.can = CanPort()
+        self.can = (CanPort(),)
         self.store = os.getenv("IDM_STORE")
-        self.bus = Bus(self.can, (1, 2))
+        self.bus = Bus(self.can[0], (1, 2))
         self.bus.drives[0].counts = 100 * COUNTS_PER_TURN
         self.lock = Lock()
         self.host = Host(self.link, None, 2)

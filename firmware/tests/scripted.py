@@ -74,7 +74,12 @@ class Drive:
         self.silent = False
         self.stands_in_quick_stop = 0
         self.sdos = []
-        self.refuses = False
+        self.refuses = None
+        self.device_type = 0x00020192
+        self.mode = 0
+        self.nmt_state = None
+        self.beats = True
+        self._text = b""
         self.climbs = True
 
     def command(self, control, target, offset):
@@ -115,8 +120,46 @@ class Drive:
             if self.stands_in_quick_stop == 0:
                 self.state = 0x40
 
+    def nmt(self, command):
+        # What it says to that.
+        self.operational = command == 1
+        self.nmt_state = 5 if command == 1 else 127
+        return line(0x700 + self.node, b"\0") if command == 0x82 else b""
+
+    def sdo(self, data):
+        head, index, sub = data[0], data[1] | data[2] << 8, data[3]
+        answer = b"\x60" + data[1:4] + bytes(4)
+        if self.refuses and self.refuses[:2] == (index, sub):
+            answer = b"\x80" + data[1:4] + struct.pack("<I", self.refuses[2])
+        elif head & 0xE0 == 0x20:
+            self.sdos.append(data)
+            if index == 0x6060:
+                self.mode = data[4]
+        elif head == 0x40 and index == 0x1008:
+            self._text = b"a drive with a name"
+            answer = b"\x41" + data[1:4] + struct.pack("<I", len(self._text))
+        elif head & 0xE0 == 0x60:
+            part, self._text = self._text[:7], self._text[7:]
+            answer = bytes([head & 0x10 | (7 - len(part)) << 1 | (not self._text)]) + part + bytes(7 - len(part))
+        else:
+            answer = self._read(data[1:4], index)
+        return line(0x580 + self.node, answer)
+
+    def _read(self, multiplexer, index):
+        if index == 0x1000:
+            return b"\x43" + multiplexer + struct.pack("<I", self.device_type)
+        if index == 0x6061:
+            return b"\x4f" + multiplexer + bytes([self.mode, 0, 0, 0])
+        return b"\x80" + multiplexer + struct.pack("<I", 0x06020000)
+
+    def heartbeat(self):
+        return line(0x700 + self.node, bytes([self.nmt_state]))
+
     def answer(self):
         return line(0x180 + self.node, struct.pack("<Hih", self.state | 0x0210, self.counts, self.current))
+
+
+HEARTBEAT_SYNCS = 100
 
 
 class Bus:
@@ -131,7 +174,7 @@ class Bus:
 
     def serve(self):
         for text in self.port.from_board.all().split(b"\r"):
-            if text:
+            if text[:1] == b"t":
                 self._frame(int(text[1:4], 16), unhexlify(text[5:]))
 
     def _frame(self, identifier, data):
@@ -142,11 +185,9 @@ class Bus:
             if drive.silent:
                 continue
             if identifier == 0x600 + drive.node:
-                drive.sdos.append(data)
-                head = b"\x80" if drive.refuses else b"\x60"
-                self.say(line(0x580 + drive.node, head + data[1:4] + bytes(4)))
-            elif identifier == 0 and data[1] == drive.node:
-                drive.operational = data[0] == 1
+                self.say(drive.sdo(data))
+            elif identifier == 0 and data[1] in (0, drive.node):
+                self.say(drive.nmt(data[0]))
             elif identifier == 0x200 + drive.node:
                 self._latched[drive.node] = struct.unpack("<Hih", data)
 
@@ -162,6 +203,8 @@ class Bus:
             drive.step()
             if drive.operational and not drive.silent:
                 self.say(drive.answer())
+                if drive.beats and self.syncs % HEARTBEAT_SYNCS == 0:
+                    self.say(drive.heartbeat())
             latched = self._latched.pop(drive.node, None)
             if latched and not drive.silent:
                 drive.command(*latched)

@@ -266,45 +266,46 @@ def test_a_watchdog_that_bit_is_seen_and_one_that_stopped_is_not():
 def test_a_uart_bus_carries_text():
     for name, number in (("rpi_pico", 0), ("rpi_pico2", 0), ("esp32", 1)):
         board = make(name).Board()
-        stream = board.can.stream
+        bus = board.can[0]
+        stream = bus.stream
         assert stream.arguments == (number, 921600)
-        board.can.write(b"t0800\rxxx", 6)
+        bus.write(b"t0800\rxxx", 6)
         assert stream.gone == b"t0800\r"
         stream.come = b"t1811AB\r"
         buffer = bytearray(64)
-        assert board.can.readinto(buffer) == 8
+        assert bus.readinto(buffer) == 8
         assert bytes(buffer[:8]) == b"t1811AB\r"
-        assert board.can.readinto(buffer) == 0
+        assert bus.readinto(buffer) == 0
 
 
 def test_the_pyboards_own_can_sends_in_order_and_receives():
     board = make("pyboard").Board()
-    assert isinstance(board.can, TextPort)
-    can = board.can._device._can
+    assert isinstance(board.can[0], TextPort)
+    can = board.can[0]._device._can
     assert can.made[:2] == (1, "normal")
     assert can.made[2]["baudrate"] == 1000000
     assert can.filtered
     frames = [(0x201, b"12345678"), (0x202, b"123"), (0x080, b"")]
     line = b"".join([text_of(*frame) for frame in frames])
-    board.can.write(line, len(line))
+    board.can[0].write(line, len(line))
     buffer = bytearray(128)
     sent = []
     for _ in frames:
         # SYNC has the lowest identifier, and must not overtake.
         sent.append(can.on_the_wire())
-        board.can.readinto(buffer)
+        board.can[0].readinto(buffer)
     assert sent == frames
     can.fifo = [(0x181, b"87654321", False), (0x1ABCDE, b"1", True), (0x182, b"", False)]
-    n = board.can.readinto(buffer)
+    n = board.can[0].readinto(buffer)
     assert bytes(buffer[:n]) == text_of(0x181, b"87654321")
-    n = board.can.readinto(buffer)
+    n = board.can[0].readinto(buffer)
     assert bytes(buffer[:n]) == text_of(0x182, b"")
 
 
 def test_the_mcp2515_of_a_pico():
     board = make("rpi_pico_mcp2515").Board()
     line = text_of(0x201, b"12345678")
-    board.can.write(line, len(line))
+    board.can[0].write(line, len(line))
     assert chip.transmit()
     assert chip.sent == [(0x201, b"12345678")]
 
@@ -312,10 +313,10 @@ def test_the_mcp2515_of_a_pico():
 def test_the_drive_on_an_esp32s_pins():
     board = make("esp32_direct").Board()
     line = text_of(0x201, b"\x06\x00\x00\x00\x00\x00\x00\x00") + text_of(0x080, b"")
-    board.can.write(line, len(line))
+    board.can[0].write(line, len(line))
     buffer = bytearray(128)
-    n = board.can.readinto(buffer)
+    n = board.can[0].readinto(buffer)
     # Ready, at the encoder's 4321, no current.
-    assert isinstance(board.can, direct.Node)
+    assert isinstance(board.can[0], direct.Node)
     assert bytes(buffer[:n]) == text_of(0x181, b"\x31\x02\xe1\x10\x00\x00\x00\x00")
-    assert (board.can._bridge._forward.duty, board.can._bridge._backward.duty) == (0, 0)
+    assert (board.can[0]._bridge._forward.duty, board.can[0]._bridge._backward.duty) == (0, 0)

@@ -126,7 +126,7 @@ def test_a_silent_drive_switches_all_off():
     bench.cycle(2)
     bench.ask("clear_fault")
     assert bench.drives[1].operational
-    assert len(bench.drives[1].sdos) == 3
+    assert bench.drives[1].mode == 8
     bench.cycle(2)
     bench.arm()
 
@@ -191,23 +191,6 @@ def test_drives_that_were_off_at_first_are_set_up_when_arming():
     bench.drives[0].silent = False
     assert bench.refusal("arm") is None
     bench.cycle_until("holding")
-
-
-def test_interpolation_times_are_those_of_the_cycle():
-    for cycle_s, value, exponent in (
-        (0.001, 1, -3), (0.004, 4, -3), (0.00025, 25, -5), (0.00075, 75, -5), (0.0005, 5, -4), (0.0001, 1, -4),
-        (0.000125, 125, -6), (0.02, 20, -3), (0.001234, 123, -5)):
-        bench = Bench(cycle_s=cycle_s)
-        sent = {(data[1] | data[2] << 8, data[3]): data[4:] for data in bench.drives[0].sdos}
-        assert sent[0x6060, 0][0] == 8
-        assert sent[0x60C2, 1][0] == value
-        assert sent[0x60C2, 2][0] == exponent & 0xFF
-
-
-def test_a_drive_that_refuses_its_set_up_is_no_drive():
-    bench = Bench(2, ready=False)
-    bench.drives[1].refuses = True
-    assert bench.apply(bench.image()) == "no_drives"
 
 
 def test_noise_and_strangers_on_the_bus_do_not_disturb():

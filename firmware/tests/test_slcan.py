@@ -6,29 +6,35 @@ from scripted import line
 from support import Numbers, words
 
 from drives import slcan
+from motionboard.axis import Axes
 
 
 class Node:
     # A receiver with one axis at node 5 and one at node 127.
 
     def __init__(self):
-        self.events = words([0] * slcan.CONTROL_WORDS)
+        self.events = words([0] * slcan.STATE_WORDS)
         self.status, self.counts, self.current = words([0, 0]), words([0, 0]), words([0, 0])
-        self.receiver = slcan.Receiver(self.events, self.status, self.counts, self.current)
-        self.receiver.axis_of_node[5] = 0
-        self.receiver.axis_of_node[127] = 1
+        self.axis_of_node = bytearray(b"\xff" * 128)
+        self.axis_of_node[5] = 0
+        self.axis_of_node[127] = 1
+        self.frame = bytearray(8)
+        self.others = []
 
     def feed(self, data):
-        self.receiver.feed(data, len(data))
+        at = 0
+        while at >= 0:
+            at = slcan.receive(
+                self.events, self.frame, data, at, len(data), slcan.DIGITS,
+                self.axis_of_node, self.status, self.counts, self.current)
+            if at >= 0:
+                self.others.append((self.events[slcan.IDENTIFIER], bytes(self.frame[: self.events[slcan.LENGTH]])))
 
     def axis(self, axis):
         return self.status[axis], self.counts[axis], self.current[axis]
 
     def mail(self):
-        mail = self.receiver.mail
-        found = (mail[0] | mail[1] << 8, bytes(mail[3 : 3 + mail[2]])) if self.events[slcan.MAIL] else None
-        self.events[slcan.MAIL] = 0
-        return found
+        return self.others.pop(0) if self.others else None
 
 
 EDGES = (
@@ -73,14 +79,25 @@ def test_frames_are_written_as_they_are_read():
 
 
 def test_commands_of_all_axes():
-    out = bytearray(22 * 3 + 4)
-    nodes, control = words([1, 5, 127]), words([0, 0x000F, 0xFFFF])
-    target, offset = words([-(2**31), 2**31 - 1, -1]), words([-32768, 32767, 0])
-    size = slcan.put_commands(out, 2, nodes, control, target, offset, 3)
-    expected = b"".join(
-        [line(0x200 + nodes[i], struct.pack("<Hih", control[i], target[i], offset[i])) for i in range(3)])
-    assert bytes(out[2:size]) == expected
-    assert size == 2 + 66
+    axes = Axes(3)
+    nodes, control = [1, 5, 127], [0, 0x000F, 0xFFFF]
+    target, offset = [-(2**31), 2**31 - 1, -1], [-32768, 32767, 0]
+    due = axes.array("due", 1)
+    arrays = [axes.array(name, 3) for name in ("target", "offset", "control", "buses", "nodes")]
+    bound = axes.bind("due", "target", "offset", "control", "buses", "nodes")
+    out = bytearray(22 * 3 + 14)
+    for beat in (0, 1):
+        due[0] = beat
+        for buses in ((0, 0, 0), (0, 1, 0), (1, 0, 2)):
+            for array, values in zip(arrays, (target, offset, control, buses, nodes)):
+                for axis in range(3):
+                    array[axis] = values[axis]
+            for bus in range(3):
+                size = slcan.frames(bound, out, bus, slcan.SYNC_AND_BEAT)
+                expected = b"".join([
+                    line(0x200 + nodes[i], struct.pack("<Hih", control[i], target[i], offset[i]))
+                    for i in range(3) if buses[i] == bus])
+                assert bytes(out[:size]) == expected + line(0x080, b"") + line(0x77F, b"\x05") * beat
 
 
 def test_lines_in_pieces_of_any_size():
@@ -99,7 +116,7 @@ def test_what_is_no_frame_is_counted_and_the_next_one_is_read():
     for noise in (
         b"T1858\r", b"t185\r", b"t1859112233445566778899\r", b"t1858112233\r", b"t185811223344556677889\r",
         b"tG858" + b"00" * 8 + b"\r", b"t1858" + b"0G" * 8 + b"\r", b"t1858" + b" 0" * 8 + b"\r", b"t185:\r",
-        b"t185/\r", b"\x00\r", b"\xff" * 22 + b"\r", b"z\r", b"t\r", b"x" * 33 + b"\r",
+        b"t185/\r", b"\x00\r", b"\xff" * 22 + b"\r", b"t8010\r", b"t\r", b"x" * 33 + b"\r",
         b"y" * 500 + b"\r", b"\n" + good):
         node = Node()
         node.feed(noise)
@@ -107,9 +124,9 @@ def test_what_is_no_frame_is_counted_and_the_next_one_is_read():
         assert node.events[slcan.ERRORS] == 1, noise
         node.feed(good)
         assert node.axis(0) == (1, 2, 3), noise
-    # Empty lines are nothing at all.
+    # Empty lines and an adapter's acknowledgements are nothing at all.
     node = Node()
-    node.feed(b"\r\r" + good + b"\r")
+    node.feed(b"\r\rz\r" + good + b"\rZ\r")
     assert node.events[slcan.ERRORS] == 0
     assert node.axis(0) == (1, 2, 3)
 

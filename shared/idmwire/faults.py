@@ -31,6 +31,9 @@ FAULTS = (
     (12, "program_error", DISABLE),
     (13, "watchdog_reset", NOTE),
     (14, "stream_underrun", CONTROLLED_STOP),
+    (15, "drive_heartbeat_lost", DISABLE),
+    (16, "bus_silent", DISABLE),
+    (17, "encoder_jump", DISABLE),
 )
 
 FAULT_NUMBERS = {name: number for number, name, _ in FAULTS}

@@ -50,6 +50,8 @@ REFUSALS = (
 STATES = ("disarmed", "arming", "holding", "moving", "stopping", "stopped_by_fault", "disarming")
 # Which image READ_IMAGE reads; "previous" is the one that was stored before.
 IMAGES = ("staged", "applied", "stored", "previous")
+# How far the set-up of a drive came: the step that failed.
+SETUP_STEPS = ("ready", "unknown", "no_bus", "boot_up", "read", "write", "device_type", "mode", "cycle_time")
 
 _STATUS = (
     ("cycle", "I", 1, "cycle"),
@@ -228,6 +230,31 @@ MESSAGES = (
     (0x2A, "stream", TO_BOARD, 32, (
         ("start_cycle", "I", 1, "cycle, 0 at once"), ("start", "i", AXES, "position where the axis stands"))),
     (0xAA, "stream_answer", TO_HOST, 16, (("start_cycle", "I", 1, "cycle"),)),
+    (0x42, "read_drive", TO_BOARD, 16, (("axis", "B", 1, "axis"),)),
+    (0xC2, "read_drive_answer", TO_HOST, 16, (
+        ("axis", "B", 1, "axis"),
+        ("bus", "B", 1, "number"),
+        ("node", "B", 1, "number"),
+        ("nmt_state", "B", 1, "as its last heartbeat says, 255 before the first"),
+        ("statusword", "H", 1, "object 0x6041"),
+        ("error_code", "H", 1, "of its last emergency message, 0 none"),
+        ("error_register", "B", 1, "of the same"),
+        ("emergencies", "I", 1, "emergency messages so far"),
+        ("setup", "B", 1, "index of SETUP_STEPS, 0 when the drive is set up, else what failed"),
+        ("setup_index", "H", 1, "its object"),
+        ("setup_sub", "B", 1, "subindex"),
+        ("setup_value", "I", 1, "SDO abort code, 0 without an answer; or what was read instead"),
+    )),
+    (0x43, "read_object", TO_BOARD, 16, (
+        ("axis", "B", 1, "axis"), ("index", "H", 1, "object of the drive"), ("sub", "B", 1, "subindex"))),
+    (0xC3, "read_object_answer", TO_HOST, 16, (
+        ("axis", "B", 1, "axis"),
+        ("index", "H", 1, "object"),
+        ("sub", "B", 1, "subindex"),
+        ("failed", "B", 1, "1 where it could not be read"),
+        ("abort", "I", 1, "SDO abort code, 0 without an answer"),
+        ("data", "s", REST, "as on the bus, little-endian"),
+    )),
     (_REFUSED, "refused", TO_HOST, 16, (
         ("message", "B", 1, "code of the message refused"), ("reason", "B", 1, "number in REFUSALS"))),
 )

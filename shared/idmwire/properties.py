@@ -47,6 +47,8 @@ PROPERTIES = (
     (50, "step_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
     (51, "rate_mantissa", "", AXIS, "count", 0, _TORQUE_MAX, 0, "disarmed", "acceleration = change of velocity in a cycle * mantissa / 2^shift"),
     (52, "rate_shift", "", AXIS, "count", 1, 45, 30, "disarmed", ""),
+    (60, "bus", "", AXIS, "count", 0, 7, 0, "disarmed", "the drive's bus, one of the board's ports"),
+    (61, "bitrate", "", AXIS, "count", 10, 1000, 1000, "disarmed", "of that bus, kbit/s"),
 )
 
 NUMBERS = {prop[1]: prop[0] for prop in PROPERTIES}

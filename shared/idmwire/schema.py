@@ -5,7 +5,7 @@ from binascii import crc32
 from idmwire import PROTOCOL_MAJOR
 from idmwire.channels import CHANNELS
 from idmwire.faults import FAULTS
-from idmwire.messages import IMAGES, MESSAGES, REFUSALS, STATES
+from idmwire.messages import IMAGES, MESSAGES, REFUSALS, SETUP_STEPS, STATES
 from idmwire.properties import PROPERTIES
 from idmwire.scales import SCALE_ORDER, SCALES
 
@@ -28,6 +28,7 @@ def canonical() -> str:
         lines.append("scale %s %d" % (name, SCALES[name][0]))
     lines.append("states %s" % " ".join(STATES))
     lines.append("images %s" % " ".join(IMAGES))
+    lines.append("setup %s" % " ".join(SETUP_STEPS))
     return "\n".join(lines) + "\n"
 
 

@@ -121,6 +121,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "capture_block": {"block": 7, "first_cycle": 5032, "samples": struct.pack("<4i", 1, -1, TURN, -TURN)},
     "read_fault": {"index": 0},
     "read_fault_answer": {"count": 1, "fault": 2, "axis": 0, "cycle": 4000, "value": 7 * NM, "limit": 6 * NM},
+    "read_drive": {"axis": 1},
+    "read_drive_answer": {
+        "axis": 1, "bus": 0, "node": 2, "nmt_state": 127, "statusword": 0x0250, "error_code": 0x2310,
+        "error_register": 3, "emergencies": 1, "setup": messages.SETUP_STEPS.index("write"), "setup_index": 0x1600,
+        "setup_sub": 2, "setup_value": 0x06040041,
+    },
+    "read_object": {"axis": 1, "index": 0x6076, "sub": 0},
+    "read_object_answer": {
+        "axis": 1, "index": 0x6076, "sub": 0, "failed": 0, "abort": 0, "data": (1270).to_bytes(4, "little"),
+    },
     "stage_model": {"offset": 0, "data": b"M\x06\x17\x1f"},
     "stage_model_answer": {"staged": 4},
     "use_model": {"size": 2524, "crc": 0xCBF43926},

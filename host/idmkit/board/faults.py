@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from idmkit.board import drive_words
 from idmwire import faults
 
 REACTIONS = {
@@ -60,7 +61,7 @@ FAULT_TEXTS = {
     ),
     "drive_fault": FaultText(
         "a drive reported a fault of its own, or left OPERATION ENABLED by itself",
-        "Read the drive's error register, remove the cause, and clear the fault.",
+        "Read the drive's error register with `idm drives PORT`, remove the cause, and clear the fault.",
         "count",
     ),
     "drive_lost": FaultText(
@@ -71,7 +72,7 @@ FAULT_TEXTS = {
     "enable_timeout": FaultText(
         "a drive did not reach OPERATION ENABLED in time",
         "Check the drive's power stage, its enable input and the safe-torque-off circuit.",
-        "cycles",
+        "count",
     ),
     "model_missing": FaultText(
         "the settings want a model but the compiled one is missing or is another, so there is no feed-forward",
@@ -87,14 +88,29 @@ FAULT_TEXTS = {
     ),
     "watchdog_reset": FaultText(
         "the board's watchdog has restarted it, because its program stood still",
-        "Look at the drives, which lost their master in the middle of whatever it was; then clear the fault, and report "
-        "it with the firmware's version.",
+        "Look at the drives, which lost their master in the middle of whatever it was; then clear the fault, and "
+        "report it with the firmware's version.",
     ),
     "stream_underrun": FaultText(
         "the next point of a streamed motion had not come when it was needed; measured and limit are points received "
         "and needed",
         "Send points earlier, or let the host do less beside; clear the fault and begin the motion anew.",
         "count",
+    ),
+    "drive_heartbeat_lost": FaultText(
+        "a drive's heartbeat stopped, or the drive restarted or left OPERATIONAL by itself",
+        "Check the drive's supply; `idm drives PORT` says what its node does. Clearing sets it up anew.",
+        "count",
+    ),
+    "bus_silent": FaultText(
+        "none of the drives on a bus answered",
+        "Check the cable from the board to its first drive, the terminators, and the drives' common supply.",
+        "cycles",
+    ),
+    "encoder_jump": FaultText(
+        "a measured position changed within one cycle as no axis can, so the drive's own loop acts on a wrong one",
+        "Check the encoder, its cable and its shield; reference the axis anew before the next motion.",
+        "position",
     ),
 }
 
@@ -106,7 +122,15 @@ def fault_text(name: str) -> FaultText:
     return FAULT_TEXTS.get(name, _UNKNOWN)
 
 
-def describe_fault(name: str, axis: int) -> str:
-    """A sentence or two: which fault, where, its meaning and the next step."""
+def describe_fault(name: str, axis: int, seen: str = "") -> str:
+    """A sentence or two: which fault, where, its meaning, what was `seen`, and the next step."""
     text = fault_text(name)
-    return f"Fault {name} on axis {axis}: {text.meaning}. {text.next_step}"
+    return f"Fault {name} on axis {axis}: {text.meaning}. {seen + ' ' if seen else ''}{text.next_step}"
+
+
+def evidence(name: str, value: int, limit: int) -> str:
+    """What the record of a fault says of a drive, as a sentence; "" for a fault that is not about a drive's state."""
+    if name not in ("drive_fault", "enable_timeout"):
+        return ""
+    said = drive_words.emergency(limit)
+    return f"The drive is in {drive_words.state(value)}{'; ' + said if said else ''}."

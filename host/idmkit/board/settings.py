@@ -124,6 +124,8 @@ def axis_settings(robot: Robot, index: int, *, with_model: bool) -> dict[str, in
         "torque_error_duration": guards.torque_error_duration_cycles,
         "position_error_delay": axis.drive.position_error_delay_cycles,
         "node_id": axis.drive.node_id,
+        "bus": axis.drive.bus,
+        "bitrate": robot.buses[axis.drive.bus].bitrate // 1000,
     }
     in_si = (
         ("torque_threshold", guards.torque_threshold, "guards.torque_threshold"),

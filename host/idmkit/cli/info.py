@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 
-from idmkit.board.faults import describe_fault
 from idmkit.cli.benches import open_board
 from idmkit.link.client import Board, Status
 from idmkit.link.hello import Hello
@@ -25,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.clear:
             _clear(board)
         status = board.status()
+        fault = board.describe_fault(status)
         counts = board.board_statistics() if board.mismatch is None else {}
         mismatch = str(board.mismatch) if board.mismatch else ""
         hello = board.hello
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     _print_hello(hello)
-    _print_status(status)
+    _print_status(status, fault)
     for name, value in counts.items():
         print(f"  {name.replace('_', ' '):<24}{value}")
     if mismatch:
@@ -68,10 +68,10 @@ def _print_hello(hello: Hello) -> None:
         print("  no compiled model")
 
 
-def _print_status(status: Status) -> None:
+def _print_status(status: Status, fault: str) -> None:
     print(f"  {status.state} at cycle {status.cycle}, drives {'ready' if status.drives_ready else 'not connected'}")
-    if status.fault:
-        print(f"  ! {describe_fault(status.fault, status.fault_axis)}")
+    if fault:
+        print(f"  ! {fault}")
     if status.applied_differs_from_stored:
         print("  ! the applied parameters are not stored: they are gone after a restart")
 

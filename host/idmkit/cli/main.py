@@ -36,6 +36,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "verdict": ("verdict", "why an identification failed or is not to be trusted, with evidence"),
     "sequential": ("sequential", "identify a two-link arm one axis after the other, and compare"),
     "build": ("build", "compile a robot's model for its board, or to plain C; what that loses and costs"),
+    "drives": ("drives", "what the drives behind a board say, and where the robot file says otherwise"),
     "flash-model": ("flash_model", "put a robot's compiled model on its board, tested there before it is used"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
     "repeatability": ("repeatability", "how well identifications repeat: means, variations, drift over several"),

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from idmkit.board import units
-from idmkit.board.faults import describe_fault
+from idmkit.board.faults import describe_fault, evidence
 from idmkit.errors import LinkError, ProtocolMismatch
 from idmkit.link.blocks import CYCLES
 from idmkit.link.connection import TIMEOUT_S, Connection
@@ -230,6 +230,19 @@ class Board:
         number = self.request("clear_fault")["cleared"]
         return faults.FAULT_NAMES.get(number, str(number)) if number else ""
 
+    def describe_fault(self, status: Status) -> str:
+        """The latched fault in a sentence or two, with what its record says of a drive; "" where none is latched."""
+        if not status.fault_number:
+            return ""
+        index, held = 0, 1
+        while index < held:
+            record = self.request("read_fault", index=index)
+            if record["fault"] == status.fault_number:
+                seen = evidence(status.fault, record["value"], record["limit"])
+                return describe_fault(status.fault, status.fault_axis, seen)
+            index, held = index + 1, record["count"]
+        return describe_fault(status.fault, status.fault_axis)
+
     def wait_for_state(
         self, *wanted: str, cycles: int = 10_000, between: Callable[[], None] | None = None
     ) -> Status:
@@ -246,7 +259,7 @@ class Board:
                 return last
             expected = f"The board is {last.state} at cycle {last.cycle}, not {' or '.join(wanted)}"
             if last.state in AT_REST and faults.REACTIONS.get(last.fault_number, faults.NOTE) != faults.NOTE:
-                raise LinkError(f"{expected}. {describe_fault(last.fault, last.fault_axis)}")
+                raise LinkError(f"{expected}. {self.describe_fault(last)}")
             if (last.cycle - first.cycle) % CYCLES > cycles:
                 raise LinkError(f"{expected}, after {cycles} cycles. Look at its faults and at the drives.")
             if time.monotonic() - moved > STANDSTILL_S:

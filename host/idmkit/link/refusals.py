@@ -19,7 +19,7 @@ NEXT_STEPS = {
     "gone": "Acknowledge blocks sooner, take fewer channels, or sample less often.",
     "fault_stands": "`idm info PORT` shows the fault; remove its cause, then `idm info PORT --clear`.",
     "no_parameters": "Apply settings for this robot first.",
-    "no_drives": "Switch the drives on, and check the bus, its terminators and the node numbers.",
+    "no_drives": "`idm drives PORT` says which and why. Check supply, bus, terminators and node numbers.",
     "store_failed": "Store again; if it fails again, the board's flash is full or worn.",
     "read_only": "Leave it out: the board alone decides it.",
     "wrong_architecture": "Make the model for this board: `idm flash-model ROBOT PORT` does.",
