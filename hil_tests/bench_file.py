@@ -12,6 +12,8 @@ from idmkit.toml_table import TomlTable
 
 BENCHES = Path(__file__).parent / "benches"
 VIRTUAL = "rig:"
+EMULATED = "qemu:"
+"""The virtual rig with the firmware on a Cortex-M3 in QEMU."""
 LIMITS = ("velocity_max", "acceleration_max", "jerk_max")
 
 
@@ -44,7 +46,7 @@ class BenchFile:
     @property
     def virtual(self) -> bool:
         """True where the bench is made for the run."""
-        return self.port == VIRTUAL
+        return self.port in (VIRTUAL, EMULATED)
 
     @property
     def lacks(self) -> dict[str, str]:

@@ -10,14 +10,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from bench_file import BenchFile, Power, load_bench
+from bench_file import EMULATED, BenchFile, Power, load_bench
 
 from idmkit.bench import Bench, RobotModel, identification_run, write_settings
+from idmkit.board import backup
+from idmkit.board.restore import restore
 from idmkit.errors import IdmError, LinkError
 from idmkit.fitting import Fit, fit_record
 from idmkit.fixedpoint import emit_viper
 from idmkit.link.client import Board
 from idmkit.rig import Rig
+from idmkit.rig.qemu import MPS2
 
 RETRY_S = 0.5
 
@@ -58,7 +61,8 @@ class Stand:
 @contextmanager
 def virtual_stand(bench_file: BenchFile, model: RobotModel) -> Iterator[Stand]:
     joints = [axis.joint for axis in bench_file.robot.axes]
-    with Rig(bench_file.robot, model_source=emit_viper(model.program)) as rig:
+    emulator = MPS2 if bench_file.port == EMULATED else None
+    with Rig(bench_file.robot, model_source=emit_viper(model.program), emulator=emulator) as rig:
 
         def switch() -> Board:
             rig.restart()
@@ -155,6 +159,17 @@ def board(stand: Stand) -> Board:
 def power_cycle(stand: Stand) -> Callable[[], None]:
     """Cuts the power of board and drives and gives it back."""
     return stand.power_cycle
+
+
+@pytest.fixture(scope="module")
+def as_it_was(stand: Stand, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the board held before a module's tests it holds afterwards."""
+    before = backup.take(stand.bench.board)
+    if before.settings is not None and before.settings.robot != stand.bench.robot.name:
+        pytest.fail(f"the board is set up for {before.settings.robot}, the bench is of {stand.bench.robot.name}")
+    yield
+    if before.settings is not None:
+        restore(stand.bench.board, before, tmp_path_factory.mktemp("before"))
 
 
 @pytest.fixture(scope="session")
