@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.floating[Any]]
+
 
 @dataclass(frozen=True)
 class Table:
@@ -37,8 +39,8 @@ class Curve:
     """One line of a panel; `marked` shows the points."""
 
     label: str
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: Floats
+    y: Floats
     marked: bool = False
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from idmkit.bench.performance import named, settling_cycles
 from idmkit.bench.run import Run
+from idmkit.errors import LinkError
 from idmkit.experiments.moves import There, move_of, there_and_back
 from idmkit.experiments.outcome import Curve, Outcome, Panel, Table
 from idmkit.experiments.stage import Stage, Values, stage
@@ -57,8 +58,16 @@ def _whole_cycles_only(here: Stage) -> None:
 
 
 def _settled(here: Stage, values: Values | None, move: There) -> float | None:
+    """Settling of all axes, s; None where they do not settle, or stray so far that the board stops them."""
     here.use(values)
-    return _slowest(here.robot, there_and_back(here.bench, move))
+    try:
+        return _slowest(here.robot, there_and_back(here.bench, move))
+    except LinkError:
+        if here.bench.board.status().fault != "position_error":
+            raise
+        here.bench.settle("stopped_by_fault", "disarmed")
+        here.bench.board.clear_fault()
+        return None
 
 
 def _times(robot: Robot, runs: Sequence[Run]) -> list[float | None]:
