@@ -30,7 +30,7 @@ def random_series(robot, rng):
     series = FourierSeries(period_s, np.zeros(len(axes)), both[:, :harmonics], both[:, harmonics:])
     low, high = series.bounds()
     share = [
-        min(a.velocity_max / high[1, k], (a.position_max - a.position_min) / (high[0, k] - low[0, k]),
+        min(a.velocity_max / max(high[1, k], -low[1, k]), (a.position_max - a.position_min) / (high[0, k] - low[0, k]),
             a.acceleration_max / max(high[2, k], -low[2, k]))
         for k, a in enumerate(axes)
     ]  # fmt: skip

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from test_board_motion import random_series
 from test_cartesian import POSES
 
 from idmkit.bench import RobotModel, write_settings
@@ -17,7 +18,7 @@ from idmkit.cli.main import main
 from idmkit.errors import IdentificationError, LinkError
 from idmkit.excitation.coefficients import counts_per_unit
 from idmkit.excitation.criterion import excited_model
-from idmkit.excitation.plan import plan_excitation
+from idmkit.excitation.plan import Plan, plan_excitation
 from idmkit.excitation.plan_file import save_plan
 from idmkit.excitation.trapezoid import TrapezoidPlan, trapezoids
 from idmkit.link import long_motion
@@ -74,6 +75,17 @@ def test_planned_moves_of_four_axes(scara):
     run = planned_run(scara, plan)
     assert_as_planned(run.record, plan.motion, scara.robot, 1.5)
     assert scara.board.status().state == "disarmed"
+
+
+def test_six_axes_run_a_series():
+    robot = load_robot("puma")
+    series = random_series(robot, np.random.default_rng(5))
+    plan = Plan(robot.name, tuple(axis.name for axis in robot.axes), series, 1, "trace", 1, (), ())
+    with virtual_bench(robot, RobotModel.of(robot)) as (_, bench):
+        write_settings(bench)
+        run = planned_run(bench, plan)
+    _, made = planned_motion(plan, robot)
+    assert_as_planned(run.record, made, robot, 1.5)
 
 
 def test_a_plan_of_another_robot_or_other_limits_is_refused(crank_plan, tmp_path, capsys):
