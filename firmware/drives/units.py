@@ -103,24 +103,24 @@ def _derive(a: ptr32):
 
 
 @micropython.viper
-def read(a: ptr32) -> int:
+def read(g: ptr32) -> int:
     """Counts the cycle, and converts measured positions and torques of all axes.
 
     What the cycle has to do (bits of axis.py), and 1 where a drive has not answered or is not enabled.
     """
     i = 0
-    g = ptr32(int(a) + a[2])
-    n = a[0]
-    sh = a[1]
-    words = ptr32(int(a) + a[3])
-    bus = ptr32(int(a) + a[4])
-    counts = ptr32(int(a) + a[5])
-    position = ptr32(int(a) + a[6])
-    current = ptr32(int(a) + a[7])
-    torque = ptr32(int(a) + a[8])
-    status = ptr32(int(a) + a[9])
-    cycle = ptr32(int(a) + a[10])
+    n = g[0]
+    sh = g[1]
+    words = ptr32(int(g) + g[3])
+    bus = ptr32(int(g) + g[4])
+    counts = ptr32(int(g) + g[5])
+    position = ptr32(int(g) + g[6])
+    current = ptr32(int(g) + g[7])
+    torque = ptr32(int(g) + g[8])
+    status = ptr32(int(g) + g[9])
+    cycle = ptr32(int(g) + g[10])
     cycle[0] = (cycle[0] + 1) & 0x3FFFFFFF
+    todo = ptr32(int(g) + g[11])[0]
     answered = 0
     while i < words[_BUSES]:
         answered |= bus[_BUS_ANSWERED]
@@ -137,6 +137,7 @@ def read(a: ptr32) -> int:
             words[_IN_A_ROW] = words[_IN_A_ROW] + 1
     else:
         words[_IN_A_ROW] = 0
+    g = ptr32(int(g) + g[2])
     while i < n:
         x = (counts[i] << sh) >> sh
         h = x >> 15
@@ -147,27 +148,27 @@ def read(a: ptr32) -> int:
         bad |= (status[i] & 0x6F) ^ _OPERATION_ENABLED
         g = ptr32(int(g) + 4 * _RECORD)
         i += 1
-    todo = ptr32(int(a) + a[11])[0]
     return todo | 1 if bad else todo
 
 
 @micropython.viper
-def write(a: ptr32):
+def write(g: ptr32):
     """Target positions and torque offsets in the drives' units, and the controlwords.
 
     A controlword leads a drive from the state it is in to the one that is wanted.
     """
     i = 0
-    g = ptr32(int(a) + a[2])
-    n = a[0]
-    sh = a[1]
-    position = ptr32(int(a) + a[4])
-    target = ptr32(int(a) + a[5])
-    torque = ptr32(int(a) + a[6])
-    offset = ptr32(int(a) + a[7])
-    status = ptr32(int(a) + a[8])
-    control = ptr32(int(a) + a[9])
-    wanted = ptr32(int(a) + a[3])[_WANTED]
+    n = g[0]
+    sh = g[1]
+    position = ptr32(int(g) + g[4])
+    target = ptr32(int(g) + g[5])
+    torque = ptr32(int(g) + g[6])
+    offset = ptr32(int(g) + g[7])
+    status = ptr32(int(g) + g[8])
+    control = ptr32(int(g) + g[9])
+    words = ptr32(int(g) + g[3])
+    wanted = words[_WANTED]
+    g = ptr32(int(g) + g[2])
     while i < n:
         x = (position[i] << sh) >> sh
         h = x >> 15
@@ -175,7 +176,6 @@ def write(a: ptr32):
             ((x & 0x7FFF) * g[_COUNTS + 1] + 0x4000) >> 15)
         x = (torque[i] << sh) >> sh
         if ((g[_OFFSET_MOST] - x) | (g[_OFFSET_MOST] + x)) < 0:
-            words = ptr32(int(a) + a[3])
             words[_CUT] = words[_CUT] + 1
             x = g[_OFFSET_MOST] if x > 0 else 0 - g[_OFFSET_MOST]
         x = ((x + g[_OFFSET_HALF]) >> g[_OFFSET_SHIFT]) * g[_OFFSET] + 0x4000

@@ -26,12 +26,13 @@ MAX_AXES = 8
 
 # What a cycle has to do beside what all cycles have in common: bits of `todo`.
 TODO_LOOK = const(2)  # states change, faults stand, a ramp goes on: look closer
-TODO_MOVE = const(4)  # a motion runs or waits
+TODO_MOVE = const(4)  # a motion runs
 TODO_MODEL = const(8)  # the model's torque is wanted
+TODO_WAIT = const(16)  # a motion waits for its start cycle
 
 # Words that the arrays of all modules and their bindings need at most, in all and for each axis.
-_WORDS = 1000
-_AXIS_WORDS = 624
+_WORDS = 1200
+_AXIS_WORDS = 640
 
 
 @micropython.viper

@@ -31,9 +31,19 @@ class _Clock:
         self.period = cycle_time_us
         self.overruns = 0
         self.missed = 0
-        self.late_in_a_row = 0
+        # A word, so that a cycle sees it without a look-up.
+        self.late = array("i", [0])
         self.latest_us = 0
         self.lateness = array("i", [0] * LATENESS_BINS)
+
+    @property
+    def late_in_a_row(self):
+        """The last cycles that began late."""
+        return self.late[0]
+
+    @late_in_a_row.setter
+    def late_in_a_row(self, cycles):
+        self.late[0] = cycles
 
 
 class TimerClock(_Clock):

@@ -11,12 +11,12 @@ from motionboard import VERSION, codec
 from motionboard.axis import MAX_AXES
 from motionboard.capture import BLOCK_BYTES
 from motionboard.clock import LATENESS_BINS
-from motionboard.controller import DISARMED
 from motionboard.drive_commands import DriveCommands
 from motionboard.fixed import SH
 from motionboard.long_motions import LongMotions
 from motionboard.motion import MOVE, SINE_WAVE
 from motionboard.parameters import STAGE_BYTES
+from motionboard.states import DISARMED
 
 _HEAD = framing.HEADER_BYTES
 _CYCLES_MASK = 0x3FFFFFFF

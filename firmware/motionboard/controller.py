@@ -1,23 +1,17 @@
-"""The controller: the cycle of the board, and the states around it.
-
-    disarmed -> arming -> holding <-> moving -> stopping -> holding
-                              any -> stopped_by_fault -> (clear) holding or disarmed
-                              any -> disarming -> disarmed
+"""The controller: the cycle of the board, and what it is made of. The states around it are in states.py.
 
 An image makes the axes (`configure`); without one no cycle runs. While armed nothing here allocates.
 """
 
 import gc
 from array import array
-from time import ticks_diff, ticks_us
+from time import ticks_us
 
 import micropython
 from micropython import const
 
-from drives import cia402, units, watch
+from drives import cia402, watch
 from drives.units import read, write
-from idmwire import faults as fault_table
-from idmwire.messages import STATES
 from idmwire.sine import SINE
 from motionboard import clock as clocks
 from motionboard import dynamics
@@ -27,37 +21,18 @@ from motionboard.dynamics import Dynamics
 from motionboard.faults import Faults, Trace, keep
 from motionboard.fixed import SH
 from motionboard.guards import EVENT_WORDS, Guards, judge
-from motionboard.motion import HOLD, STOP, Motion
-
-DISARMED = STATES.index("disarmed")
-ARMING = STATES.index("arming")
-HOLDING = STATES.index("holding")
-MOVING = STATES.index("moving")
-STOPPING = STATES.index("stopping")
-STOPPED_BY_FAULT = STATES.index("stopped_by_fault")
-DISARMING = STATES.index("disarming")
-
-_DRIVE_FAULT = fault_table.FAULT_NUMBERS["drive_fault"]
-_ENABLE_TIMEOUT = fault_table.FAULT_NUMBERS["enable_timeout"]
-_HEARTBEAT_LOST = fault_table.FAULT_NUMBERS["heartbeat_lost"]
-_CYCLE_OVERRUN = fault_table.FAULT_NUMBERS["cycle_overrun"]
-_POSITION_LIMIT = fault_table.FAULT_NUMBERS["position_limit"]
-_MODEL_MISSING = fault_table.FAULT_NUMBERS["model_missing"]
-_PROGRAM_ERROR = fault_table.FAULT_NUMBERS["program_error"]
+from motionboard.motion import Motion, step
+from motionboard.states import DISARMED, DISARMING, HOLDING, States
 
 # What `read` and `judge` say where something may be wrong, and the bits of axis.py.
 _DOUBT = const(1)
 _LOOK = const(2)
 _MOVE = const(4)
 _MODEL = const(8)
-# Drives that have not come up after this many cycles will not; nor will a brake or a fault reset take longer.
-_ENABLE_CYCLES = 1000
-_BRAKE_CYCLES = 1000
-_RESET_CYCLES = 100
-_LATE = 3  # cycles in a row
+_WAIT = const(16)
 
 
-class Controller:
+class Controller(States):
     """Everything that happens in a cycle, in order."""
 
     def __init__(self, board):
@@ -68,7 +43,7 @@ class Controller:
         # One of the states, HOLDING for all between arming and disarming or a fault.
         self._state = DISARMED
         self._cycle = array("i", [0])
-        self.longest_cycle_us = 0
+        self._longest = array("i", [0])
         self.capture_holds = 0
         self.axes = self.settings = self.drives = self.capture = self.clock = None
         self.leaving = False
@@ -101,9 +76,10 @@ class Controller:
         self._cycle = axes.cycle
         # In one place, for a look-up in an object costs as much as a multiplication of all axes.
         self._parts = (
-            ticks_us, read, drives.reads, watch.watch, drives.watched, motion.step, model.evaluate, axes.ahead,
-            model.parameters, axes.model_output, judge, guards.bound, write, drives.writes, drives.send, self.clock,
-            keep, trace.bound, sample, capture.bound, self._ring)
+            ticks_us, self._longest, read, drives.reads, watch.watch, drives.watched, motion.begin_when_due, step,
+            motion.running, model.evaluate, axes.ahead, model.parameters, axes.model_output, SINE, SH, judge,
+            guards.bound, write, drives.writes, drives.send, clock.late, keep, trace.bound, sample, capture.bound,
+            self._ring)
         gc.collect()
         return drives.connect(self.wait)
 
@@ -114,29 +90,37 @@ class Controller:
 
     # The cycle
 
-    @micropython.native
+    @micropython.viper
     def cycle(self):
         """One control cycle, top to bottom."""
-        (ticks, read, reading, watch, watching, move, evaluate, ahead, parameters, torques, judge, judging, write,
-         writing, send, clock, keep, tracing, sample, capturing, ring) = self._parts
-        began = ticks()
-        todo = read(reading) | watch(watching)
+        (ticks, longest, read, reading, watch, watching, begin, step, running, evaluate, ahead, parameters, torques,
+         sine, sh, judge, judging, write, writing, send, late, keep, tracing, sample, capturing, ring) = self._parts
+        began = int(ticks())
+        todo = int(read(reading)) | int(watch(watching))
         if todo & _LOOK:
             self._sequence()
+        if todo & _WAIT:
+            todo |= int(begin())
         if todo & _MOVE:
-            move()
+            step(running)
         if todo & _MODEL:
-            evaluate(ahead, parameters, torques, SINE, SH)
-        todo |= judge(judging)
+            evaluate(ahead, parameters, torques, sine, sh)
+        todo |= int(judge(judging))
         write(writing)
         send()
-        if todo & (_LOOK | _DOUBT) or clock.late_in_a_row:
+        if todo & (_LOOK | _DOUBT) or ptr32(late)[0]:
             self._look()
         keep(tracing)
         sample(capturing, ring)
-        took = ticks_diff(ticks(), began)
-        if took > self.longest_cycle_us:
-            self.longest_cycle_us = took
+        took = (int(ticks()) - began) & 0x3FFFFFFF
+        most = ptr32(longest)
+        if took > most[0]:
+            most[0] = took
+
+    @property
+    def longest_cycle_us(self):
+        """The longest cycle so far."""
+        return self._longest[0]
 
     @property
     def cycle_number(self):
@@ -170,231 +154,3 @@ class Controller:
     def since_heartbeat(self, cycles):
         if self.axes is not None:
             self.guards.silence = cycles
-
-    @property
-    def state(self):
-        """The state, an index of STATES."""
-        if self._state != HOLDING or not self.motion.moving:
-            return self._state
-        return STOPPING if self.motion.kind == STOP else MOVING
-
-    def _enter(self, state):
-        self._state = state
-        if self.axes is not None:
-            self.axes.remind(TODO_LOOK, True)
-            self.guards.expect(self._feeding(), state > ARMING)
-
-    def _feeding(self):
-        return self._state == HOLDING or (
-            self._state == STOPPED_BY_FAULT and self.faults.reaction <= fault_table.CONTROLLED_STOP)
-
-    def _sequence(self):
-        """Arming and disarming, and what goes on step by step."""
-        state = self._state
-        if state == DISARMED:
-            self.motion.hold_here()
-            self.dynamics.prepare()
-        elif state == ARMING:
-            self._arming()
-        elif state == DISARMING:
-            self._disarming()
-        elif state == STOPPED_BY_FAULT:
-            self._waited += 1
-            if self.faults.reaction >= fault_table.QUICK_STOP:
-                self.motion.hold_here()
-        self.guards.advance()
-
-    def _arming(self):
-        drives = self.drives
-        self.motion.hold_here()
-        self._waited += 1
-        if drives.wanted != units.ON:
-            self._before_power()
-        elif drives.enabled():
-            self.guards.restart()
-            self._enter(HOLDING)
-        elif drives.faulted() >= 0:
-            self._drive_fault(drives.faulted())
-        elif self._waited > _ENABLE_CYCLES:
-            self._drive_fault(drives.not_enabled(), _ENABLE_TIMEOUT)
-
-    def _before_power(self):
-        """A drive is switched on without a fault, and to a target where its axis stands."""
-        drives = self.drives
-        axis = drives.faulted()
-        if axis >= 0:
-            if drives.wanted != units.RESET or self._waited > _RESET_CYCLES:
-                self._drive_fault(axis)
-            return
-        axis = drives.strayed()
-        if axis >= 0:
-            drives.wanted = units.OFF
-            self.guards.outside(axis)
-            self._fault(_POSITION_LIMIT, axis, self.guards.events[3])
-            return
-        drives.wanted = units.ON
-
-    def _disarming(self):
-        drives = self.drives
-        self._waited += 1
-        if drives.wanted != units.ON:
-            self.motion.hold_here()
-        if drives.wanted == units.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
-            return
-        if self.motion.kind == HOLD and self.guards.ramp == 0:
-            drives.wanted = units.OFF
-            # From a drive that does not answer, and is latched as lost, no more can be had.
-            if drives.off() or drives.missing_in_a_row > cia402.MISSES:
-                self._enter(DISARMED)
-
-    def _look(self):
-        """Finds out what is wrong in this cycle, and whether the next ones need a closer look."""
-        self.dynamics.count()
-        if self._state != DISARMED:
-            self._guard()
-        self.axes.remind(
-            TODO_LOOK, self._state != HOLDING or self._tripped or self.guards.rising or not self.guards.steady)
-
-    def _guard(self):
-        """What is wrong in this cycle becomes a fault with its defined stop."""
-        drives = self.drives
-        trouble = drives.trouble()
-        if trouble is not None:
-            self._fault(trouble[0], trouble[1], trouble)
-        if self._state == ARMING:
-            return
-        # With its power off or on its own brakes an axis does not follow, and that is no fault.
-        self._tripped = 0
-        if drives.wanted == units.ON:
-            axis = drives.not_enabled()
-            if axis >= 0:
-                self._drive_fault(axis)
-            self._tripped = tripped = self.guards.check()
-            guard = 0
-            while tripped:
-                if tripped & 1:
-                    event = self.guards.events[guard]
-                    self._fault(event[0], event[1], event)
-                tripped >>= 1
-                guard += 1
-        timeout = self.settings.heartbeat_timeout[0]
-        if self.since_heartbeat > timeout:
-            self.since_heartbeat = timeout + 1
-            self._fault_of(_HEARTBEAT_LOST, 0, timeout + 1, timeout)
-        if self.clock.late_in_a_row >= _LATE:
-            self._fault_of(_CYCLE_OVERRUN, 0, self.clock.late_in_a_row, _LATE)
-
-    def _drive_fault(self, axis, number=_DRIVE_FAULT):
-        self._fault_of(number, axis, self.axes.statusword[axis], self.drives.emergency(axis))
-
-    def _fault_of(self, number, axis, value, limit):
-        self._event[2] = value
-        self._event[3] = limit
-        self._fault(number, axis, self._event)
-
-    def _fault(self, number, axis, event):
-        if not self.faults.raise_fault(number, axis, self.cycle_number, event):
-            return
-        self.trace.freeze_soon()
-        reaction = self.faults.reaction
-        if reaction == fault_table.NOTE:
-            return
-        if reaction == fault_table.CONTROLLED_STOP:
-            self.motion.stop()
-            # What is being switched off is switched off all the same.
-            if self._state != DISARMING:
-                self._enter(STOPPED_BY_FAULT)
-            return
-        self._enter(STOPPED_BY_FAULT)
-        self._waited = 0
-        self.drives.wanted = units.BRAKE if reaction == fault_table.QUICK_STOP else units.OFF
-
-    def fail(self):
-        """The firmware met an error of its own: drives off, latched; the link goes on.
-
-        True for the first of what may be one in every cycle.
-        """
-        first = not self.faults.raised(_PROGRAM_ERROR)
-        if self.axes is None:
-            self.faults.raise_fault(_PROGRAM_ERROR, 0, self.cycle_number, None)
-        else:
-            self._fault_of(_PROGRAM_ERROR, 0, 0, 0)
-            self.drives.wanted = units.OFF
-            write(self.drives.writes)
-            self.drives.send()
-        return first
-
-    # What the host may ask for: each returns the name of a refusal, or None
-
-    def arm(self):
-        """Switches the drives on; then the axes hold where they are."""
-        if self.axes is None:
-            return "no_parameters"
-        if self.faults.latched:
-            return "fault_stands"
-        if self._state != DISARMED:
-            return "needs_disarmed"
-        for axis in range(self.axes.n):
-            if self.settings.dynamic_model[axis] and not self.dynamics.available:
-                self._fault(_MODEL_MISSING, axis, None)
-                return "wrong_program"
-        # Drives that were off when the settings came, or have been off since, are set up anew.
-        if (not self.ready or self.drives.astray) and not self.drives.connect(self.wait):
-            return "no_drives"
-        gc.collect()
-        self._waited = 0
-        self.since_heartbeat = 0
-        self.dynamics.prepare()
-        self._enter(ARMING)
-        return None
-
-    def disarm(self):
-        """Stops, ramps the feed-forward down, switches the drives off."""
-        if self._state == DISARMED:
-            return
-        self.motion.stop()
-        if self._state != DISARMING:
-            self._waited = 0
-        if self._state == ARMING:
-            self.drives.wanted = units.OFF
-        self._enter(DISARMING)
-
-    def stop(self):
-        """A controlled stop of whatever moves."""
-        if self.axes is not None:
-            self.motion.stop()
-
-    def clear_fault(self):
-        """Forgets the latched fault when its cause is gone."""
-        if not self.faults.latched or self.axes is None:
-            return None
-        if self.motion.moving or self._tripped:
-            return "fault_stands"
-        if self._state == STOPPED_BY_FAULT:
-            reason = self._leave_fault()
-            if reason:
-                return reason
-        self.trace.release()
-        return None
-
-    def _leave_fault(self):
-        drives = self.drives
-        if self._feeding() and drives.enabled():
-            self.since_heartbeat = 0
-            self._enter(HOLDING)
-            return None
-        if drives.wanted == units.BRAKE and not drives.off() and self._waited < _BRAKE_CYCLES:
-            return "fault_stands"
-        if drives.astray and not drives.connect(self.wait):
-            return "no_drives"
-        drives.wanted = units.RESET if drives.faulted() >= 0 else units.OFF
-        self._enter(DISARMED)
-        return None
-
-    def can_move(self):
-        """The refusal of a motion, or None."""
-        if self._state != HOLDING or self.faults.latched:
-            return "needs_armed"
-        if self.motion.moving:
-            return "busy"
-        return None

@@ -3,7 +3,7 @@
 from drives import sdo
 from idmwire import framing
 from motionboard import codec
-from motionboard.controller import DISARMED
+from motionboard.states import DISARMED
 
 _HEAD = framing.HEADER_BYTES
 

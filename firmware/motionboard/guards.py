@@ -42,7 +42,8 @@ _FILTER = const(10)
 _STATE_LOW = const(11)
 _STATE_HIGH = const(12)
 _ABOVE = const(13)
-_LINES = const(16)
+_TORQUES = const(16)
+_POSITIONS = const(48)
 _RECORD = const(80)
 
 # Words of the board.
@@ -90,59 +91,58 @@ def _derive(a: ptr32):
 # The torques are below 2**30. The filter's state is high * 2**15 + low; the error is kept below 2**30, too:
 # t - high is then below 2**31, its upper part times TEF (<= 2**15) at most that. Only bit 31 of `bad` means anything.
 @micropython.viper
-def judge(a: ptr32) -> int:
+def judge(g: ptr32) -> int:
     """Torque command, torque error and position error of this cycle; 1 where a limit is exceeded, no heartbeat has
     come, or the model has met a limit of its own."""
     i = 0
-    g = ptr32(int(a) + a[2])
-    n = a[0]
-    sh = a[1]
-    words = ptr32(int(a) + a[3])
-    computed = ptr32(int(a) + a[4])
-    model = ptr32(int(a) + a[5])
-    command = ptr32(int(a) + a[6])
-    feedback = ptr32(int(a) + a[7])
-    error = ptr32(int(a) + a[8])
-    position = ptr32(int(a) + a[9])
-    measured = ptr32(int(a) + a[10])
-    position_error = ptr32(int(a) + a[11])
+    n = g[0]
+    sh = g[1]
+    words = ptr32(int(g) + g[3])
+    computed = ptr32(int(g) + g[4])
+    model = ptr32(int(g) + g[5])
+    command = ptr32(int(g) + g[6])
+    feedback = ptr32(int(g) + g[7])
+    error = ptr32(int(g) + g[8])
+    position = ptr32(int(g) + g[9])
+    measured = ptr32(int(g) + g[10])
+    position_error = ptr32(int(g) + g[11])
     silence = words[_SILENCE] + words[_BEATING]
     words[_SILENCE] = silence
-    bad = (ptr32(int(a) + a[12])[0] - silence) | (0 - computed[n])
+    bad = (ptr32(int(g) + g[12])[0] - silence) | (0 - computed[n])
     at = (words[_AT] + 1) & 31
     words[_AT] = at
     ramp = words[_RAMP]
+    g = ptr32(int(g) + g[2])
     while i < n:
-        line = ptr32(int(g) + 4 * _LINES)
         t = computed[i] & g[_FED]
         model[i] = t
-        line[at] = t
-        bad |= (g[_THRESHOLD] - t) | (g[_THRESHOLD] + t)
-        t = line[(at - g[_TORQUE_DELAY]) & 31]
+        g[at + _TORQUES] = t
+        bad = (g[_THRESHOLD] - t) | (g[_THRESHOLD] + t) | bad
+        t = g[((at - g[_TORQUE_DELAY]) & 31) + _TORQUES]
         if ramp != _RAMP_ONE:
             t = (t << sh) >> sh
             t = (t >> 15) * ramp + (((t & 0x7FFF) * ramp) >> 15)
         command[i] = t
-        t = ((line[(at - g[_ERROR_DELAY]) & 31] - feedback[i]) << sh) >> sh
+        t = ((g[((at - g[_ERROR_DELAY]) & 31) + _TORQUES] - feedback[i]) << sh) >> sh
         if t > 0x3FFFFFFF:
             t = 0x3FFFFFFF
         elif t < -0x3FFFFFFF:
             t = -0x3FFFFFFF
         high = (g[_STATE_HIGH] << sh) >> sh
         t -= high
-        rest = g[_STATE_LOW] + (t & 0x7FFF) * g[_FILTER] - ((g[_STATE_LOW] * g[_FILTER]) >> 15)
-        high += (t >> 15) * g[_FILTER] + (rest >> 15)
+        rest = (t & 0x7FFF) * g[_FILTER] + g[_STATE_LOW] - ((g[_FILTER] * g[_STATE_LOW]) >> 15)
+        t = (t >> 15) * g[_FILTER] + (rest >> 15) + high
         g[_STATE_LOW] = rest & 0x7FFF
-        g[_STATE_HIGH] = high
-        error[i] = high
-        bad |= (g[_TORQUE_ERROR_MAX] - high) | (g[_TORQUE_ERROR_MAX] + high)
+        g[_STATE_HIGH] = t
+        error[i] = t
+        bad = (g[_TORQUE_ERROR_MAX] - t) | (g[_TORQUE_ERROR_MAX] + t) | bad
         t = position[i]
-        line[at + 32] = t
+        g[at + _POSITIONS] = t
         t -= g[_LOWEST]
-        bad |= (t | (g[_RANGE] - t)) & g[_RANGED]
-        t = line[((at - g[_POSITION_DELAY]) & 31) + 32] - measured[i]
+        bad = ((g[_RANGE] - t) | t) & g[_RANGED] | bad
+        t = g[((at - g[_POSITION_DELAY]) & 31) + _POSITIONS] - measured[i]
         position_error[i] = t
-        bad |= (g[_POSITION_ERROR_MAX] - t) | (g[_POSITION_ERROR_MAX] + t)
+        bad = (g[_POSITION_ERROR_MAX] - t) | (g[_POSITION_ERROR_MAX] + t) | bad
         g = ptr32(int(g) + 4 * _RECORD)
         i += 1
     return 1 if (bad << sh) >> sh < 0 else 0
@@ -227,7 +227,7 @@ def _restart(a: ptr32):
         g[_STATE_LOW] = 0
         g[_STATE_HIGH] = 0
         g[_ABOVE] = 0
-        line = ptr32(int(g) + 4 * _LINES + 4 * 32)
+        line = ptr32(int(g) + 4 * _POSITIONS)
         k = 0
         while k < 32:
             line[k] = position[i]

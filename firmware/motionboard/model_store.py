@@ -17,8 +17,8 @@ from idmwire import framing, model_file
 from idmwire.sine import SINE
 from idmwire.slot import newer
 from motionboard import codec
-from motionboard.controller import DISARMED
 from motionboard.fixed import SH
+from motionboard.states import DISARMED
 
 _HEAD = framing.HEADER_BYTES
 # How a .mpy for this board begins. What MicroPython would load beyond that, it does not check well.

@@ -26,9 +26,10 @@ from array import array
 import micropython
 
 from idmwire.faults import FAULT_NUMBERS
+from idmwire.sine import SINE
 from motionboard import shapes
-from motionboard.axis import TODO_MOVE
-from motionboard.fixed import SH
+from motionboard.axis import TODO_MOVE, TODO_WAIT
+from motionboard.fixed import SH, sincos
 from motionboard.fourier import Fourier
 from motionboard.segments import Segments
 from motionboard.stop import Stop
@@ -51,6 +52,8 @@ _LONGEST_MOVE = 32767
 _MOST = 0x3FFFFFFF
 _MOVE_SPEED_MOST = 0x1FFFFFFF
 _MOVE_ACCELERATION_MOST = 0x7FFFFFF
+# A sine of fewer than eight cycles a period is none.
+_PHASE_STEP_MOST = 0x1FFFFFFF
 
 _CYCLES_MASK = 0x3FFFFFFF
 _DATA_WORDS = 96
@@ -163,17 +166,32 @@ def _rest(a: ptr32):
         i += 1
 
 
+@micropython.viper
+def step(running):
+    """The setpoint of this cycle, by the source that stands in `running`."""
+    source, bound, finish, finishing, end = running[0]
+    ended = source(bound)
+    finish(finishing)
+    if ended:
+        end(ended)
+
+
 class Between:
     """A motion whose coefficients come in one message: a move or a sine."""
 
-    def __init__(self, motion, kind, step):
+    def __init__(self, motion, kind, step, stride):
         axes = motion.axes
         self.step = step
-        self.bound = axes.bind(
-            "motion_records", "motion_words", "motion_k", "channels", "ahead", "torque_lead", "sine")
+        self.bound = axes.bind("motion_records", "motion_words", "motion_k", "torque_lead", "sine")
+        self.finish = shapes.place
+        self.finishing = axes.bind(
+            "motion_records", "motion_words", "motion_k", "channels", "ahead", "velocity_before", "velocity_last")
         self._motion = motion
         self._kind = kind
+        self._stride = stride
         self._prepare = axes.bind("motion_records", "motion_given")
+        self._sine = array("i", bytes(4 * axes.n))
+        self._cosine = array("i", bytes(4 * axes.n))
 
     def refusal(self, cycles):
         """Why the motion in start, distance, ... cannot be taken: a name of idmwire's refusals, or None."""
@@ -186,6 +204,7 @@ class Between:
         if (_exceed(motion.distance, _MOST, n, SH)
                 or _exceed(motion.velocity, _MOVE_SPEED_MOST if move else _MOST, n, SH)
                 or _exceed(motion.acceleration, _MOVE_ACCELERATION_MOST if move else _MOST, n, SH)
+                or (not move and _exceed(motion.phase_step, _PHASE_STEP_MOST, n, SH))
                 or _leaves(motion.start, motion.distance, 1 if move else 2,
                            settings.position_min, settings.position_max, n, SH)):
             return "out_of_range"
@@ -193,12 +212,21 @@ class Between:
 
     def plan(self, cycles):
         """Works out what the steps need."""
-        shapes.prepare(self._prepare)
+        motion = self._motion
         step = 0x3FFFFFFF // cycles
-        words = self._motion.words
+        words = motion.words
         words[0] = cycles
         words[1] = step
         words[2] = 0x3FFFFFFF - step * cycles
+        words[3] = self._stride
+        shapes.prepare(self._prepare)
+        lead = motion.settings.torque_lead[0]
+        if lead and self._kind == MOVE:
+            shapes.move_ahead(self._prepare, (step >> 17) * lead + 1)
+        elif lead:
+            shapes.sine_ahead(self._prepare, lead, self._sine, self._cosine, 1)
+            sincos(self._sine, self._cosine, self._sine, SINE, motion.axes.n, SH)
+            shapes.sine_ahead(self._prepare, lead, self._sine, self._cosine, 0)
 
 
 class Motion:
@@ -227,16 +255,18 @@ class Motion:
         segments = Segments(axes, settings)
         self.sources = (
             None,
-            Between(self, MOVE, shapes.move),
-            Between(self, SINE_WAVE, shapes.sine),
+            Between(self, MOVE, shapes.move, 0),
+            Between(self, SINE_WAVE, shapes.sine, 4 * shapes.RECORD),
             Stop(axes, settings),
             Fourier(self, segments),
             Trapezoid(self, segments),
             Stream(self, segments),
         )
         # What a cycle needs of each source, and of the one that moves the axes.
-        self._runs = [source and (source.step, source.bound, self._settling) for source in self.sources]
-        self._running = None
+        self._runs = [source and (
+            source.step, source.bound, getattr(source, "finish", _settle), getattr(source, "finishing", self._settling),
+            self._end) for source in self.sources]
+        self.running = [None]
         # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
         self._report = report
         self._event = array("i", (0, 0, 0, 0))
@@ -263,16 +293,15 @@ class Motion:
         self.pending = kind
         self.start_cycle = start_cycle
         self.cycles = cycles
-        self.axes.remind(TODO_MOVE, True)
+        self._remind()
 
     def stop(self):
         """Begins a controlled stop of whatever moves."""
         self.pending = HOLD
-        if self.kind == HOLD:
-            self.axes.remind(TODO_MOVE, False)
-        elif self.kind != STOP:
+        if self.kind != HOLD and self.kind != STOP:
             self._begin(STOP)
             self.cycles = self.sources[STOP].begin()
+        self._remind()
 
     def hold_here(self):
         """Makes the measured position the command (arming, disarmed); no motion."""
@@ -280,27 +309,30 @@ class Motion:
         _copy(self._here)
         self._hold()
 
-    @micropython.native
     def step(self):
-        """The setpoint of this cycle, where anything moves."""
+        """The setpoint of this cycle."""
         if self.pending:
-            self._begin_when_due()
+            self.begin_when_due()
         if self.kind:
-            step, bound, settling = self._running
-            ended = step(bound)
-            _settle(settling)
-            if ended:
-                self._end(ended)
+            step(self.running)
 
-    def _begin_when_due(self):
+    def begin_when_due(self):
+        """Begins the motion that waits when its cycle has come; what a cycle then has to do, TODO_MOVE or 0."""
         if ((self.axes.cycle[0] - self.start_cycle) & _CYCLES_MASK) < 0x20000000:
-            self._begin(self.pending)
+            kind = self.pending
             self.pending = HOLD
+            self._begin(kind)
+        return self.axes.todo[0] & TODO_MOVE
+
+    def _remind(self):
+        self.axes.remind(TODO_MOVE, self.kind != HOLD)
+        self.axes.remind(TODO_WAIT, self.pending != HOLD)
 
     def _begin(self, kind):
         self.kind = kind
         self._k[0] = 0
-        self._running = self._runs[kind]
+        self.running[0] = self._runs[kind]
+        self._remind()
 
     def _end(self, how):
         if how == 1:
@@ -315,5 +347,5 @@ class Motion:
 
     def _hold(self):
         self.kind = HOLD
-        self.axes.remind(TODO_MOVE, self.pending != HOLD)
+        self._remind()
         _rest(self._settling)

@@ -6,7 +6,7 @@ from idmwire import framing, image, posture, properties
 from idmwire.faults import FAULT_NUMBERS
 from motionboard import codec
 from motionboard.axis import MAX_AXES
-from motionboard.controller import DISARMED
+from motionboard.states import DISARMED
 from motionboard.store import CAPACITY
 
 _HEAD = framing.HEADER_BYTES

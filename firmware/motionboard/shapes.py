@@ -12,164 +12,277 @@ A product of coefficient and shape, each high * 2**15 + low, is rounded to
     (C * F << 2) + (C * f + c * F + (c * f >> 15) + 2**12 >> 13),       capitals high, small letters low
 
 with every sum below 2**31: the coefficients are below 2**30, those of a move's velocity below 2**29 (its shape
-reaches 15/8) and of its acceleration below 2**27 (5.8).
+reaches 15/8) and of its acceleration below 2**27 (5.8). What the look ahead adds to a shape is small: d * 2**e with 15
+bits of d, and e for the whole motion. It adds (C * d + (c * d >> 15)) >> (13 - e); of an acceleration, whose shape may
+change by more, shifted up before.
 """
 
 import micropython
 from micropython import const
 
-# A motion's words: cycles; of a move: 2**30 / cycles and what that division leaves.
+# A motion's words: cycles; of a move: 2**30 / cycles and what that division leaves; bytes from an axis's shapes to the
+# next one's (none where all axes have the same).
 _CYCLES = const(0)
 _STEP = const(1)
 _REST = const(2)
-WORDS = 3
+_STRIDE = const(3)
+WORDS = 4
 
-# An axis's record: where it starts, high and low of its coefficients, the sine's step in 2**-32 turn a cycle.
+# An axis's record: its coefficients and its shapes, high and low of each.
 _START = const(0)
 _DISTANCE = const(1)
 _VELOCITY = const(3)
 _ACCELERATION = const(5)
-_PHASE_STEP = const(7)
-_RECORD = const(8)
-RECORD = 8
+_F0 = const(7)
+_F1 = const(9)
+_F2 = const(11)
+# What is ahead: d of each shape, and the shifts.
+_D0 = const(13)
+_D1 = const(14)
+_D2 = const(15)
+_SHIFT0 = const(16)
+_SHIFT1 = const(17)
+_SHIFT2 = const(18)
+_UP = const(19)
+# Of a sine: its step in 2**-32 turn a cycle; sine and 1 - cosine of what it turns ahead, times 2**(15 - shift).
+_PHASE_STEP = const(20)
+_AHEAD_SINE = const(21)
+_AHEAD_TURN = const(22)
+_RECORD = const(23)
+RECORD = 23
 
 
 @micropython.viper
-def prepare(a: ptr32):
-    """The axes' records, from the coefficients of all axes: start, distance, velocity, acceleration, phase step."""
+def prepare(c: ptr32):
+    """The axes' records, from the coefficients of all axes; nothing ahead."""
     i = 0
-    c = ptr32(int(a) + a[2])
-    n = a[0]
-    sh = a[1]
-    given = ptr32(int(a) + a[3])
+    n = c[0]
+    sh = c[1]
+    given = ptr32(int(c) + c[3])
+    c = ptr32(int(c) + c[2])
     while i < n:
         c[_START] = given[i]
-        c[_DISTANCE] = ((given[n + i] << sh) >> sh) >> 15
-        c[_DISTANCE + 1] = given[n + i] & 0x7FFF
-        c[_VELOCITY] = ((given[2 * n + i] << sh) >> sh) >> 15
-        c[_VELOCITY + 1] = given[2 * n + i] & 0x7FFF
-        c[_ACCELERATION] = ((given[3 * n + i] << sh) >> sh) >> 15
-        c[_ACCELERATION + 1] = given[3 * n + i] & 0x7FFF
+        k = 1
+        while k < 4:
+            t = (given[k * n + i] << sh) >> sh
+            c[2 * k - 1] = t >> 15
+            c[2 * k] = t & 0x7FFF
+            k += 1
         c[_PHASE_STEP] = given[4 * n + i]
+        k = _D0
+        while k <= _UP:
+            c[k] = 0
+            k += 1
         c = ptr32(int(c) + 4 * _RECORD)
         i += 1
+
+
+# |step| is at most an eighth of a turn, so d has 15 bits and the shift is 0 or more.
+@micropython.viper
+def sine_ahead(c: ptr32, lead: int, sine: ptr32, cosine: ptr32, once: int):
+    """What the sines turn in `lead` 2**-15 cycles: its phases into `sine`, or, once more, from its sine and cosine."""
+    i = 0
+    n = c[0]
+    sh = c[1]
+    c = ptr32(int(c) + c[2])
+    while i < n:
+        if once:
+            t = (c[_PHASE_STEP] << sh) >> sh
+            sine[i] = (t >> 15) * lead + (((t & 0x7FFF) * lead) >> 15)
+        else:
+            t = (sine[i] << sh) >> sh
+            v = 0x10000000 - cosine[i]
+            shift = 13
+            while t > 0x7FFF or t < -0x7FFF or v > 0x7FFF:
+                t = (t + 1) >> 1
+                v = (v + 1) >> 1
+                shift -= 1
+            c[_AHEAD_SINE] = t
+            c[_AHEAD_TURN] = v
+            c[_SHIFT0] = shift
+            c[_SHIFT1] = shift
+            c[_SHIFT2] = shift
+        c = ptr32(int(c) + 4 * _RECORD)
+        i += 1
+
+
+# The shapes change by no more than 15/8, 5.8 and 60 times the part of the move; the last by no more than 11.6 either.
+@micropython.viper
+def move_ahead(c: ptr32, part: int):
+    """Where the part of a move that lies ahead is so large, in 2**-28."""
+    c = ptr32(int(c) + c[2])
+    c[_UP] = 3
+    t = part if part < 0x4000000 else 0x4000000
+    t *= 15
+    shift = 14
+    while t > 0x7FFF:
+        t >>= 1
+        shift -= 1
+    c[_SHIFT2] = shift if shift > 0 else 0
+    t = 6 * part
+    shift = 13
+    while t > 0xFFFF:
+        t >>= 1
+        shift -= 1
+    c[_SHIFT1] = shift
+    t = 2 * part
+    shift = 13
+    while t > 0x7FFF:
+        t >>= 1
+        shift -= 1
+    c[_SHIFT0] = shift
 
 
 # s in 2**-30. w = s (1 - s) <= 2**28; products drop their lowest partial term: error <= 4 in 2**-28.
 # Ranges: 10 s^3 <= 2**30.4 for s <= 1/2 (the other half by symmetry); 15 z <= 2**30.5; 30 w^2 <= 2**30.9.
 @micropython.viper
 def move(a: ptr32) -> int:
-    """The setpoint of a move; 1 at its end."""
-    c = ptr32(int(a) + a[2])
-    i = 0
-    n = a[0]
-    sh = a[1]
+    """The shapes of a move in this cycle; 1 in its last one."""
+    s = ptr32(int(a) + a[4])[0]
     words = ptr32(int(a) + a[3])
-    k = ptr32(int(a) + a[4])[0]
-    out = ptr32(int(a) + a[5])
-    lead = ptr32(int(a) + a[7])[0]
-    s = k * words[_STEP] + k * words[_REST] // words[_CYCLES]
+    last = 1 if s >= words[_CYCLES] else 0
+    s = s * words[_STEP] + s * words[_REST] // words[_CYCLES]
+    lead = ptr32(int(a) + a[5])[0]
+    sh = a[1]
+    c = ptr32(int(a) + a[2])
     times = 2 if lead else 1
     while times:
-        half = s if s <= 0x20000000 else 0x3FFFFFFF - s + 1
-        hh = half >> 15
-        hl = half & 0x7FFF
+        h = s if s <= 0x20000000 else 0x3FFFFFFF - s + 1
+        hh = h >> 15
+        hl = h & 0x7FFF
         s2 = hh * hh + ((2 * hh * hl) >> 15)
-        s2h = s2 >> 15
-        s3 = s2h * hh + ((s2h * hl + (s2 & 0x7FFF) * hh) >> 15)
-        s3h = s3 >> 15
-        s4 = s3h * hh + ((s3h * hl + (s3 & 0x7FFF) * hh) >> 15)
-        s4h = s4 >> 15
-        s5 = s4h * hh + ((s4h * hl + (s4 & 0x7FFF) * hh) >> 15)
-        place = (10 * s3 - 15 * s4 + 6 * s5) >> 2
-        w = half - s2
+        t = s2 >> 15
+        s3 = t * hh + ((t * hl + (s2 & 0x7FFF) * hh) >> 15)
+        t = s3 >> 15
+        s4 = t * hh + ((t * hl + (s3 & 0x7FFF) * hh) >> 15)
+        t = s4 >> 15
+        place = (10 * s3 - 15 * s4 + 6 * (t * hh + ((t * hl + (s4 & 0x7FFF) * hh) >> 15))) >> 2
+        w = h - s2
         wh = w >> 15
-        speed = (30 * (wh * wh + ((2 * wh * (w & 0x7FFF)) >> 15))) >> 2
-        d = 0x3FFFFFFF - 2 * half + 1
-        dh = d >> 15
-        turn = 15 * (wh * dh + ((wh * (d & 0x7FFF) + (w & 0x7FFF) * dh) >> 15))
+        w &= 0x7FFF
+        speed = (30 * (wh * wh + ((2 * wh * w) >> 15))) >> 2
+        t = 0x3FFFFFFF - 2 * h + 1
+        hh = t >> 15
+        turn = 15 * (wh * hh + ((wh * (t & 0x7FFF) + w * hh) >> 15))
         if s > 0x20000000:
             place = 0x10000000 - place
             turn = 0 - turn
-        fh = place >> 15
-        fl = place & 0x7FFF
-        gh = speed >> 15
-        gl = speed & 0x7FFF
-        hh = turn >> 15
-        hl = turn & 0x7FFF
-        c = ptr32(int(a) + a[2])
-        i = 0
-        while i < n:
-            t = c[_DISTANCE] * fl + c[_DISTANCE + 1] * fh + ((c[_DISTANCE + 1] * fl) >> 15) + 0x1000
-            out[i] = c[_START] + ((c[_DISTANCE] * fh) << 2) + (((t << sh) >> sh) >> 13)
-            t = c[_VELOCITY] * gl + c[_VELOCITY + 1] * gh + ((c[_VELOCITY + 1] * gl) >> 15) + 0x1000
-            out[n + i] = ((c[_VELOCITY] * gh) << 2) + (((t << sh) >> sh) >> 13)
-            t = c[_ACCELERATION] * hl + c[_ACCELERATION + 1] * hh + ((c[_ACCELERATION + 1] * hl) >> 15) + 0x1000
-            out[2 * n + i] = ((c[_ACCELERATION] * hh) << 2) + (((t << sh) >> sh) >> 13)
-            c = ptr32(int(c) + 4 * _RECORD)
-            i += 1
+        if times == 1 and lead:
+            c[_D0] = (place >> (13 - c[_SHIFT0])) - (c[_D0] >> (13 - c[_SHIFT0]))
+            c[_D1] = (speed >> (13 - c[_SHIFT1])) - (c[_D1] >> (13 - c[_SHIFT1]))
+            c[_D2] = (turn >> (16 - c[_SHIFT2])) - (((c[_D2] << sh) >> sh) >> (16 - c[_SHIFT2]))
+        else:
+            c[_F0] = place >> 15
+            c[_F0 + 1] = place & 0x7FFF
+            c[_F1] = speed >> 15
+            c[_F1 + 1] = speed & 0x7FFF
+            c[_F2] = turn >> 15
+            c[_F2 + 1] = turn & 0x7FFF
+            if lead:
+                c[_D0] = place
+                c[_D1] = speed
+                c[_D2] = turn
         times -= 1
-        out = ptr32(int(a) + a[6])
-        further = (words[_STEP] >> 15) * lead + ((words[_STEP] & 0x7FFF) * lead >> 15)
+        t = (words[_STEP] >> 15) * lead + ((words[_STEP] & 0x7FFF) * lead >> 15)
         # Never a sum beyond 2**30, not even to cut it.
-        s = s + further if further < 0x3FFFFFFF - s else 0x3FFFFFFF
-    return 1 if k >= words[_CYCLES] else 0
+        s = s + t if t < 0x3FFFFFFF - s else 0x3FFFFFFF
+    return last
 
 
-# Sine and cosine as in fixed.sincos.
+# Sine and cosine as in fixed.sincos, with sin b and 1 - cos b for b and b^2/2.
 @micropython.viper
-def sine(a: ptr32) -> int:
-    """The setpoint of a sine of each axis; 2 in its last cycle."""
-    c = ptr32(int(a) + a[2])
+def sine(c: ptr32) -> int:
+    """The shapes of the axes' sines in this cycle; 2 in the last one."""
     i = 0
-    n = a[0]
-    sh = a[1]
-    k = ptr32(int(a) + a[4])[0]
-    out = ptr32(int(a) + a[5])
-    lead = ptr32(int(a) + a[7])[0]
-    table = ptr32(int(a) + a[8])
-    later = 0
-    while True:
-        c = ptr32(int(a) + a[2])
-        i = 0
-        while i < n:
-            p = k * c[_PHASE_STEP]
-            if later:
-                d = (c[_PHASE_STEP] << sh) >> sh
-                p += (d >> 15) * later + (((d & 0x7FFF) * later) >> 15)
-            p = ((p + 0x800000) << sh) >> sh
-            entry = ptr32(int(table) + (((p >> 24) & 0xFF) << 2))
-            r = (p & 0xFFFFFF) - 0x800000
-            b = r + (((r >> 12) * 299262) >> 7) + (((r & 0xFFF) * 299262) >> 19)
-            bh = b >> 9
-            b &= 0x1FF
-            half = (bh * bh) >> 15
-            third = ((half * bh >> 19) * 21845) >> 16
-            s = (entry[0] << sh) >> sh
-            e = (entry[64] << sh) >> sh
-            sh15 = s >> 15
-            ch15 = e >> 15
-            fl = e - ((sh15 * bh) >> 6) - ((sh15 * b) >> 15) - (((s & 0x7FFF) * bh) >> 21)
-            gl = s + ((ch15 * bh) >> 6) + ((ch15 * b) >> 15) + (((e & 0x7FFF) * bh) >> 21)
-            fl = (fl - ((ch15 * half) >> 13) + ((sh15 * third) >> 15) + 2) >> 2
-            gl = (gl - ((sh15 * half) >> 13) - ((ch15 * third) >> 15) + 2) >> 2
-            fh = fl >> 15
-            fl &= 0x7FFF
-            t = c[_ACCELERATION] * fl + c[_ACCELERATION + 1] * fh + ((c[_ACCELERATION + 1] * fl) >> 15) + 0x1000
-            out[2 * n + i] = ((c[_ACCELERATION] * fh) << 2) + (((t << sh) >> sh) >> 13)
-            # 1 - cos
-            fl = 0x10000000 - (fh << 15) - fl
-            fh = fl >> 15
-            fl &= 0x7FFF
-            t = c[_DISTANCE] * fl + c[_DISTANCE + 1] * fh + ((c[_DISTANCE + 1] * fl) >> 15) + 0x1000
-            out[i] = c[_START] + ((c[_DISTANCE] * fh) << 2) + (((t << sh) >> sh) >> 13)
-            fh = gl >> 15
-            fl = gl & 0x7FFF
-            t = c[_VELOCITY] * fl + c[_VELOCITY + 1] * fh + ((c[_VELOCITY + 1] * fl) >> 15) + 0x1000
-            out[n + i] = ((c[_VELOCITY] * fh) << 2) + (((t << sh) >> sh) >> 13)
-            c = ptr32(int(c) + 4 * _RECORD)
-            i += 1
-        if later == lead:
-            return 2 if k >= ptr32(int(a) + a[3])[_CYCLES] else 0
-        later = lead
-        out = ptr32(int(a) + a[6])
+    n = c[0]
+    sh = c[1]
+    k = ptr32(int(c) + c[4])[0]
+    lead = ptr32(int(c) + c[5])[0]
+    table = ptr32(int(c) + c[6])
+    last = 2 if k >= ptr32(int(c) + c[3])[_CYCLES] else 0
+    c = ptr32(int(c) + c[2])
+    while i < n:
+        t = ((k * c[_PHASE_STEP] + 0x800000) << sh) >> sh
+        entry = ptr32(int(table) + (((t >> 24) & 0xFF) << 2))
+        t = (t & 0xFFFFFF) - 0x800000
+        b = t + (((t >> 12) * 299262) >> 7) + (((t & 0xFFF) * 299262) >> 19)
+        t = b >> 9
+        half = (t * t) >> 15
+        b -= ((half * t >> 19) * 21845) >> 16
+        t = b >> 9
+        b &= 0x1FF
+        s = (entry[0] << sh) >> sh
+        e = (entry[64] << sh) >> sh
+        s15 = s >> 15
+        e15 = e >> 15
+        s += ((e15 * t) >> 6) + ((e15 * b) >> 15) + (((e & 0x7FFF) * t) >> 21)
+        e -= ((s15 * t) >> 6) + ((s15 * b) >> 15) + (((entry[0] & 0x7FFF) * t) >> 21)
+        s = (s - ((s15 * half) >> 13) + 2) >> 2
+        e = (e - ((e15 * half) >> 13) + 2) >> 2
+        c[_F2] = e >> 15
+        c[_F2 + 1] = e & 0x7FFF
+        c[_F1] = s >> 15
+        c[_F1 + 1] = s & 0x7FFF
+        t = 0x10000000 - e
+        c[_F0] = t >> 15
+        c[_F0 + 1] = t & 0x7FFF
+        if lead:
+            s >>= 13
+            e >>= 13
+            c[_D1] = (((e * c[_AHEAD_SINE] - s * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
+            t = (((s * c[_AHEAD_SINE] + e * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
+            c[_D0] = t
+            c[_D2] = 0 - t
+        c = ptr32(int(c) + 4 * _RECORD)
+        i += 1
+    return last
+
+
+@micropython.viper
+def place(c: ptr32):
+    """The setpoints of all axes from their shapes, and what else a motion leaves behind, as motion.settle does."""
+    i = 0
+    n = c[0]
+    sh = c[1]
+    stride = ptr32(int(c) + c[3])[_STRIDE]
+    k = ptr32(int(c) + c[4])
+    k[0] = k[0] + 1
+    position = ptr32(int(c) + c[5])
+    velocity = ptr32(int(position) + 4 * n)
+    acceleration = ptr32(int(velocity) + 4 * n)
+    direction = ptr32(int(acceleration) + 4 * n)
+    ahead = ptr32(int(c) + c[6])
+    before = ptr32(int(c) + c[7])
+    last = ptr32(int(c) + c[8])
+    c = ptr32(int(c) + c[2])
+    f = c
+    while i < n:
+        t = c[_DISTANCE] * f[_F0 + 1] + c[_DISTANCE + 1] * f[_F0] + ((c[_DISTANCE + 1] * f[_F0 + 1]) >> 15) + 0x1000
+        t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + (((t << sh) >> sh) >> 13)
+        position[i] = t
+        v = (f[_D0] << sh) >> sh
+        ahead[i] = t + ((((c[_DISTANCE] * v + ((c[_DISTANCE + 1] * v) >> 15)) << sh) >> sh) >> f[_SHIFT0])
+        t = c[_ACCELERATION] * f[_F2 + 1] + c[_ACCELERATION + 1] * f[_F2] + (
+            (c[_ACCELERATION + 1] * f[_F2 + 1]) >> 15) + 0x1000
+        t = ((c[_ACCELERATION] * f[_F2]) << 2) + (((t << sh) >> sh) >> 13)
+        acceleration[i] = t
+        v = (f[_D2] << sh) >> sh
+        v = (c[_ACCELERATION] * v + ((c[_ACCELERATION + 1] * v) >> 15)) << f[_UP]
+        ahead[2 * n + i] = t + (((v << sh) >> sh) >> f[_SHIFT2])
+        t = c[_VELOCITY] * f[_F1 + 1] + c[_VELOCITY + 1] * f[_F1] + ((c[_VELOCITY + 1] * f[_F1 + 1]) >> 15) + 0x1000
+        t = ((((c[_VELOCITY] * f[_F1]) << 2) + (((t << sh) >> sh) >> 13)) << sh) >> sh
+        velocity[i] = t
+        before[i] = last[i]
+        last[i] = t
+        if t:
+            direction[i] = (t >> 31) | 1
+        v = (f[_D1] << sh) >> sh
+        v = ((c[_VELOCITY] * v + ((c[_VELOCITY + 1] * v) >> 15)) << sh) >> sh
+        t = ((t + (v >> f[_SHIFT1])) << sh) >> sh
+        ahead[n + i] = t
+        if t:
+            ahead[3 * n + i] = (t >> 31) | 1
+        c = ptr32(int(c) + 4 * _RECORD)
+        f = ptr32(int(f) + stride)
+        i += 1
+

@@ -5,7 +5,7 @@ from scripted import Refused
 from support import Numbers
 
 from idmwire.faults import CONTROLLED_STOP, QUICK_STOP
-from motionboard import controller as states
+from motionboard import states
 from motionboard.motion import HOLD
 
 OFF, ENABLE, RESET = 0x0000, 0x000F, 0x0080
