@@ -143,6 +143,8 @@ def test_late_cycles_in_a_row_are_a_fault():
         bench.cycle()
         assert bench.fault == fault
     assert bench.refusal("move", **bench.motion_fields([1], 10)) == "needs_armed"
+    assert bench.refusal("clear_fault") == "fault_stands"
     bench.controller.clock.late_in_a_row = 0
+    bench.cycle()
     bench.ask("clear_fault")
     assert bench.state == "holding"

@@ -183,8 +183,9 @@ def test_a_model_is_wanted_but_the_image_brings_none():
     assert bench.refusal("arm") == "wrong_program"
     assert bench.fault == "model_missing"
     assert bench.refusal("arm") == "fault_stands"
-    bench.ask("clear_fault")
+    assert bench.refusal("clear_fault") == "fault_stands"
     bench.ask("write_property", property=1, axis=0, value=0)
+    bench.ask("clear_fault")
     bench.arm()
 
 
