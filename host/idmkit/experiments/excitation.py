@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from idmkit.bench import write_settings
+from idmkit.bench import RobotModel, write_settings
 from idmkit.bench.planned import planned_run
 from idmkit.errors import IdentificationError
 from idmkit.excitation.comparison import compare
@@ -33,7 +33,7 @@ def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
             f"{robot.name} is a serial arm, whose base parameters have no true values of their own to compare with; "
             f"choose a robot of another kind, or `idm experiment identify {robot.name}`"
         )
-    with stage(robot, seed) as here:
+    with stage(robot, seed, RobotModel.of(robot)) as here:
         say(SINES)
         fits = {SINES: here.identify()}
         true = here.true()

@@ -30,7 +30,7 @@ MAX_PERCENT = 2.0
 
 def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
     """The identification run, then sines between other points at other frequencies, without the model on."""
-    with stage(robot, seed) as here:
+    with stage(robot, seed, None) as here:
         say("identification")
         fit = here.identify()
         say("another motion")

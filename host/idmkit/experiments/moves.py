@@ -99,9 +99,10 @@ def _axes_at(tool: Tool, point: Sequence[float], near: Array) -> Array:
 def there_and_back(bench: Bench, move: There) -> tuple[Run, Run]:
     """The move and the way back, each recorded with DWELL_S of rest; the robot is armed and disarmed."""
     with bench.armed():
-        # Friction remembers where a motion came from: every record comes the same way.
-        move_to(bench, move.goal)
+        # Friction remembers where a motion came from, and a brake how it let go: every record comes the same way.
         move_to(bench, move.start)
+        for target in (move.goal, move.start):
+            _recorded(bench, target, move.cycles)
         return _recorded(bench, move.goal, move.cycles), _recorded(bench, move.start, move.cycles)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from idmkit.bench import RobotModel
 from idmkit.bench.performance import named, settling_cycles
 from idmkit.bench.run import Run
 from idmkit.errors import LinkError
@@ -27,7 +28,7 @@ def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
     """Identifies, then measures four ways with the robot file's loops, and the best loops without and with model."""
     move = move_of(robot)
     runs: dict[str, Sequence[Run]] = {}
-    with stage(robot, seed) as here:
+    with stage(robot, seed, RobotModel.of(robot)) as here:
         say("identification")
         identified, true = here.identified(here.identify()), here.true()
         for way, values in ((WITHOUT, None), (IDENTIFIED, identified), (TRUE, true)):

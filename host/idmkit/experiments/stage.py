@@ -20,12 +20,18 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Stage:
-    """A rig, its bench, and the robot's compiled model on the board."""
+    """A rig, its bench, and the robot's compiled model on the board where it has one."""
 
     robot: Robot
-    model: RobotModel
+    model: RobotModel | None
     rig: Rig
     bench: Bench
+
+    @property
+    def compiled(self) -> RobotModel:
+        """The model, of a stage that was made with one."""
+        assert self.model is not None
+        return self.model
 
     def identify(self) -> Fit:
         """The identification run of the robot file, without a model on, and what is fitted to it."""
@@ -38,7 +44,7 @@ class Stage:
 
     def identified(self, fit: Fit) -> dict[str, float]:
         """What a fit gives the board."""
-        return self._complete(self.model.values(fit.result.values()))
+        return self._complete(self.compiled.values(fit.result.values()))
 
     def true(self) -> dict[str, float]:
         """What the plant was measured to have, the parts that no motion shows as they are known."""
@@ -49,29 +55,29 @@ class Stage:
             for owner, values in self.rig.truth().items()
             for name, value in values.items()
         }
-        return self._complete({**self.model.graph.no_payload(), **known, **measured})
+        return self._complete({**self.compiled.graph.no_payload(), **known, **measured})
 
     def _complete(self, values: Values) -> dict[str, float]:
         """All parameters of the program; those that are in nobody's list are 0, as in a set of base parameters."""
-        return {parameter.key: values.get(parameter.key, 0.0) for parameter in self.model.program.parameters}
+        return {parameter.key: values.get(parameter.key, 0.0) for parameter in self.compiled.program.parameters}
 
     def use(self, values: Values | None) -> None:
         """Puts parameters on the board and the model on, or takes the model off."""
         if values is None:
             write_settings(self.bench)
         else:
-            write_model(self.bench, self.model.program, values, store=False)
+            write_model(self.bench, self.compiled.program, values, store=False)
 
 
 @contextmanager
-def stage(robot: Robot, seed: int, model: RobotModel | None = None) -> Iterator[Stage]:
-    """A rig of its own, gone at the end; `model` saves compiling where it is known."""
-    model = RobotModel.of(robot) if model is None else model
+def stage(robot: Robot, seed: int, model: RobotModel | None) -> Iterator[Stage]:
+    """A rig of its own, gone at the end, and `model` on its board, if there is one."""
     joints = [axis.joint for axis in robot.axes]
     with (
         tempfile.TemporaryDirectory(prefix="idmkit-") as folder,
         Rig(robot, seed=seed, folder=Path(folder)) as rig,
         Board.open(rig.port, joints) as board,
     ):
-        flash_model(board, model.program)
+        if model is not None:
+            flash_model(board, model.program)
         yield Stage(robot, model, rig, Bench(robot, board, rig.advance))

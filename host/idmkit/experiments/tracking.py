@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from idmkit.bench import RobotModel
 from idmkit.bench.bench import Bench
 from idmkit.bench.moves import move_to
 from idmkit.bench.performance import named
@@ -34,7 +35,7 @@ def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
     puma = robot.machine is not None and robot.machine.kind == "puma"
     moved: dict[str, Sequence[Run]] = {}
     disturbed: dict[str, Run] = {}
-    with stage(robot, seed) as here:
+    with stage(robot, seed, RobotModel.of(robot)) as here:
         say("identification")
         identified, true = here.identified(here.identify()), here.true()
         for way, values in ((WITHOUT, None), (IDENTIFIED, identified), (TRUE, true)):
