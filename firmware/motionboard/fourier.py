@@ -35,52 +35,55 @@ def _step(bound: object) -> int:
     if j < a[0]:
         _knot(bound, k)
         chain(bound, k)
-    if j < scalars[0]:
-        _harmonic(bound, k)
+    if j == 7:
+        _harmonics(bound, k)
     advance(bound, k)
     if k == scalars[1]:
         return 1
     return 0
 
 
-# sin(x + b): x one of the table's 256 angles, |b| <= pi/256 in 2**-30. To 2**-28, error below 2**-27.5.
+# sin(x + b): x one of the table's 256 angles, |b| <= pi/256 in 2**-30. To 2**-28, error below 2**-26.2.
 @micropython.viper
-def _harmonic(p: ptr32, k: int):
-    """Sine and cosine of harmonic k mod 8, + 1, for the knots of the next segment."""
+def _harmonics(p: ptr32, k: int):
+    """Sines and cosines of all harmonics for the knots of the next segment."""
     a = ptr32(int(p))
     sh = a[1]
     scalars = ptr32(int(a) + a[9])
     sine = ptr32(int(a) + a[15])
-    p = ptr32(int(a) + a[10] + 16 * (k & 7) + (128 - ((k & 8) << 4)))
-    k = k & 7
-    if k == 0:
-        x = scalars[6] + scalars[5]
-        phase = scalars[3] + scalars[4]
-        if x >= scalars[2]:
-            x -= scalars[2]
-            phase += 1
-        scalars[6] = x
-        scalars[3] = phase
-    phase = (k + 1) * scalars[3] + 0x800000
-    x = (phase & 0xFFFFFF) - 0x800000
-    k = (phase >> 24) & 0xFF
-    b = x + (((x >> 12) * 299262) >> 7) + (((x & 0xFFF) * 299262) >> 19) - ((5 * x) >> 23)
-    bh = b >> 9
-    bl = b & 0x1FF
-    half = (bh * bh) >> 14
-    third = ((half * bh >> 20) * 21845 + 0x8000) >> 16
-    s = (sine[k] << sh) >> sh
-    c = (sine[k + 64] << sh) >> sh
-    s15 = s >> 15
-    c15 = c >> 15
-    x = s + ((c15 * bh) >> 6) + ((c15 * bl) >> 15) + (((c & 0x7FFF) * bh) >> 21)
-    x = (x - ((s15 * half) >> 14) - ((c15 * third) >> 15) + 2) >> 2
-    p[0] = x >> 14
-    p[1] = x & 0x3FFF
-    x = c - ((s15 * bh) >> 6) - ((s15 * bl) >> 15) - (((s & 0x7FFF) * bh) >> 21)
-    x = (x - ((c15 * half) >> 14) + ((s15 * third) >> 15) + 2) >> 2
-    p[2] = x >> 14
-    p[3] = x & 0x3FFF
+    x = scalars[6] + scalars[5]
+    step = scalars[3] + scalars[4]
+    if x >= scalars[2]:
+        x -= scalars[2]
+        step += 1
+    scalars[6] = x
+    scalars[3] = step
+    p = ptr32(int(a) + a[10] + (128 - ((k & 8) << 4)))
+    phase = 0x800000
+    left = scalars[0]
+    while left > 0:
+        phase += step
+        x = (phase & 0xFFFFFF) - 0x800000
+        k = (phase >> 24) & 0xFF
+        b = x + (((x >> 12) * 299262) >> 7) + (((x & 0xFFF) * 299262) >> 19) - ((5 * x) >> 23)
+        bh = b >> 9
+        bl = b & 0x1FF
+        half = (bh * bh) >> 14
+        third = ((half * bh >> 20) * 21845 + 0x8000) >> 16
+        s = (sine[k] << sh) >> sh
+        c = (sine[k + 64] << sh) >> sh
+        s15 = s >> 15
+        c15 = c >> 15
+        x = s + ((c15 * bh) >> 6) + ((c15 * bl) >> 15) + (((c & 0x7FFF) * bh) >> 21)
+        x = (x - ((s15 * half) >> 14) - ((c15 * third) >> 15) + 2) >> 2
+        p[0] = x >> 14
+        p[1] = x & 0x3FFF
+        x = c - ((s15 * bh) >> 6) - ((s15 * bl) >> 15) - (((s & 0x7FFF) * bh) >> 21)
+        x = (x - ((c15 * half) >> 14) + ((s15 * third) >> 15) + 2) >> 2
+        p[2] = x >> 14
+        p[3] = x & 0x3FFF
+        p = ptr32(int(p) + 16)
+        left -= 1
 
 
 # A = a0 2**14 + a1, B = b0 2**14 + b1, sines alike (2**-28). sum l (|A| + |B|) < 2**28, sum l^2 (|A| + |B|) < 2**30:
@@ -274,9 +277,9 @@ class Fourier:
     def plan(self, cycles):
         """Knots 0 and 1, the first chains, and the sines for knot 2."""
         _start(self.bound, cycles)
-        for k in range(-3 * CYCLES, 0):
-            if k & 7 < self._scalars[0]:
-                _harmonic(self.bound, k)
+        for k in range(-2 * CYCLES - 1, 0):
             if k >= -2 * CYCLES and k & 7 < self._n:
                 _knot(self.bound, k)
                 chain(self.bound, k)
+            if k & 7 == CYCLES - 1:
+                _harmonics(self.bound, k)

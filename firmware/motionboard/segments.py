@@ -33,7 +33,8 @@ def chain(p: ptr32, k: int):
     sh = a[1]
     axis = k & 7
     knot = ptr32(int(a) + a[3] + 32 * axis)
-    scales = ptr32(int(a) + a[4] + 24 * axis)
+    first = int(a) + a[4] + 24 * axis
+    scales = ptr32(first)
     if not (k & 8):
         axis += a[0]
     p = ptr32(int(a) + a[2] + 64 * axis)
@@ -66,19 +67,21 @@ def chain(p: ptr32, k: int):
     p[14] = 24 * c4 + 15 * c5
     p[15] = 120 * c5
     # Each is now in 2**-10 counts of position a segment, or an eighth, a sixty-fourth ... of it.
-    k = 9
+    k = 5
     while k > 0:
-        if k == 9 or k == 4:
-            high = scales[0]
-            low = scales[1]
-            shift = scales[2]
+        v1 = scales[0]
+        a1 = scales[1]
+        shift = scales[2]
+        while k > 0:
+            c1 = (p[7] << sh) >> sh
+            c2 = c1 >> 15
+            p[7] = ((((c1 & 0x7FFF) * v1 + c2 * a1) >> 15) + c2 * v1 + ((1 << shift) >> 1)) >> shift
+            p = ptr32(int(p) + 4)
+            shift += 3
+            k -= 1
+        if int(scales) == first:
             scales = ptr32(int(scales) + 12)
-        c1 = (p[7] << sh) >> sh
-        c2 = c1 >> 15
-        p[7] = (c2 * high + ((c2 * low + (c1 & 0x7FFF) * high) >> 15) + (1 << (shift - 1))) >> shift
-        p = ptr32(int(p) + 4)
-        shift += 3
-        k -= 1
+            k = 4
 
 
 @micropython.viper
@@ -86,33 +89,33 @@ def advance(p: ptr32, k: int):
     """The setpoint of cycle k of all axes, and what is ahead of it; their chains go on to the next cycle."""
     a = ptr32(int(p))
     n = a[0]
-    sh = a[1]
     p = ptr32(int(a) + a[2])
     if k & 8:
         p = ptr32(int(p) + 64 * n)
-    position = ptr32(int(a) + a[5])
-    velocity = ptr32(int(position) + 4 * n)
-    acceleration = ptr32(int(velocity) + 4 * n)
+    # The two arguments are what viper keeps in registers.
+    k = a[1]
+    out = ptr32(int(a) + a[5])
     ahead = ptr32(int(a) + a[6])
     lead = ptr32(int(a) + a[7])[0]
     half = lead * (0x8000 - lead) >> 16
-    k = 0
-    while k < n:
-        x = p[0] + (p[1] >> 11)
-        v = ((p[7] << sh) >> sh) + 4
-        t = ((p[12] << sh) >> sh) + 2
-        position[k] = x
-        velocity[k] = v >> 3
-        acceleration[k] = t >> 2
+    left = n
+    while left:
+        x = (p[1] >> 11) + p[0]
+        v = ((p[7] << k) >> k) + 4
+        t = ((p[12] << k) >> k) + 2
+        out[0] = x
+        out[n] = v >> 3
+        out[2 * n] = t >> 2
         if lead:
-            d = (p[3] << sh) >> sh
-            ahead[k] = x + (((((p[2] << sh) >> sh) >> 14) * lead) >> 13) - (((d >> 10) * half) >> 17)
-            d = (p[9] << sh) >> sh
-            ahead[n + k] = (v + (((((p[8] << sh) >> sh) >> 7) * lead) >> 8) - ((d * half) >> 15)) >> 3
-            d = (p[14] << sh) >> sh
-            ahead[2 * n + k] = (t + (((((p[13] << sh) >> sh) >> 5) * lead) >> 10) - ((d * half) >> 15)) >> 2
+            d = (p[3] << k) >> k
+            ahead[0] = (((((p[2] << k) >> k) >> 14) * lead) >> 13) - (((d >> 10) * half) >> 17) + x
+            d = (p[9] << k) >> k
+            ahead[n] = ((((((p[8] << k) >> k) >> 7) * lead) >> 8) - ((d * half) >> 15) + v) >> 3
+            d = (p[14] << k) >> k
+            ahead[2 * n] = ((((((p[13] << k) >> k) >> 5) * lead) >> 10) - ((d * half) >> 15) + t) >> 2
+            ahead = ptr32(int(ahead) + 4)
         x = p[1] + p[2]
-        p[0] = p[0] + (((x << sh) >> sh) >> 12)
+        p[0] = (((x << k) >> k) >> 12) + p[0]
         p[1] = x & 0xFFF
         p[2] = p[2] + p[3]
         p[3] = p[3] + p[4]
@@ -126,7 +129,8 @@ def advance(p: ptr32, k: int):
         p[13] = p[13] + p[14]
         p[14] = p[14] + p[15]
         p = ptr32(int(p) + 64)
-        k += 1
+        out = ptr32(int(out) + 4)
+        left -= 1
 
 
 def _split(factor_top, factor_bottom):
