@@ -133,6 +133,25 @@ def test_moves_on_the_board_are_the_plan(name, machine_words, tmp_path):
     assert np.array_equal(states[-1, 1:3], np.zeros((2, len(robot.axes))))
 
 
+@pytest.mark.words32
+def test_words_of_both_sizes_give_the_same_bits(tmp_path):
+    robot = load_robot("puma")
+    motion, _ = board_series(random_series(robot, np.random.default_rng(9)), robot, 1)
+    moves = board_moves(trapezoids(robot, 12.0), robot)
+    points = smooth_points(robot, np.array(motion.start), 60, np.random.default_rng(9)).tolist()
+    runs = (
+        {"kind": FOURIER, "start": motion.start, "words": motion.words, "cycles": motion.cycles,
+         "shape": (motion.harmonics, motion.period_cycles)},
+        {"kind": TRAPEZOID, "start": moves.start, "words": moves.words, "cycles": moves.cycles},
+        {"kind": STREAM, "start": motion.start, "points": points, "run": 8 * 62 + 1},
+    )  # fmt: skip
+    for run in runs:
+        kind, start = run.pop("kind"), run.pop("start")
+        both = [run_source(tmp_path, robot, kind, start, lead=0.3, machine_words=words, **run)[1] for words in (64, 32)]
+        assert np.array_equal(*both)
+        assert len(both[0]) > 400
+
+
 def test_rounding_does_not_show():
     robot = load_robot("scara")
     series = random_series(robot, np.random.default_rng(3))
