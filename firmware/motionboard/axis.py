@@ -80,7 +80,7 @@ class Axes:
         self.cycle = self.array("cycle", 1)
         self.todo = self.array("todo", 1)
         self.model_output = self.array("model_output", n + 1)
-        sine = self.array("sine", len(SINE))
+        self.sine = sine = self.array("sine", len(SINE))
         for k in range(len(SINE)):
             sine[k] = SINE[k]
 
