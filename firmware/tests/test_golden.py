@@ -116,6 +116,7 @@ def test_images():
         assert got.values == row["values"]
         assert got.program_hash == row["program_hash"]
         assert list(got.mantissas) == row["mantissas"]
+        assert list(got.tables) == row["tables"]
         assert got.generation == row["generation"]
         # engineering is a copy for people, in float64, which a board may not have: the bytes pass through.
         for at in range(len(data)):

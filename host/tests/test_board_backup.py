@@ -80,13 +80,14 @@ def test_what_is_new_gone_or_out_of_range_is_named() -> None:
 def test_another_scale_is_converted_and_takes_the_model_along() -> None:
     exponents = list(scales.exponents())
     exponents[scales.SCALE_ORDER.index("torque")] += 3
-    kept = settings(exponents=exponents, program_hash=77, mantissas=[5], engineering=[0.5])
+    kept = settings(exponents=exponents, program_hash=77, mantissas=[5], engineering=[0.5], tables=[0, 0, 0, 19, 1, 5])
     kept.values["torque_threshold"] = [1000]
     kept.values["dynamic_model"] = [1]
     migration = migrate(kept)
     image = migration.image
     assert image.value("torque_threshold") == 8000
     assert (image.program_hash, image.mantissas, image.value("dynamic_model")) == (0, (), 0)
+    assert image.tables == ()
     assert "compile the model anew" in migration.notes[-1]
 
 

@@ -2,7 +2,7 @@
 
     offset  type     field
     0       u32      magic 0x504D4449 ("IDMP")
-    4       u16      layout version, 1
+    4       u16      layout version, 2
     6       u16      size of the whole image in bytes
     8       u32      schema hash
     12      u32      program hash, 0 when no compiled model is used
@@ -10,10 +10,11 @@
     20      u32      cycle time in us
     24      16s      robot name, zero-padded UTF-8
     40      5 x i8   exponents of the scale table; then n_axes u8, n_parameters u16
-    48      i32      property values, in registry order, axis after axis
+    48      u32      words of posture tables
+    52      i32      property values, in registry order, axis after axis
     ...     i32      parameter mantissas of the compiled model
     ...     f64      engineering copy of the parameters (for people; the board does not read it)
-    ...     i32      posture tables, as many as there are (idmwire.posture)
+    ...     i32      posture tables (idmwire.posture)
     ...     u32      CRC-32 of all bytes before it
 """
 
@@ -24,8 +25,8 @@ from idmwire import properties, scales
 from idmwire.schema import SCHEMA_HASH
 
 MAGIC = 0x504D4449
-LAYOUT = 1
-HEADER = "<IHHIIII16s5bBH"
+LAYOUT = 2
+HEADER = "<IHHIIII16s5bBHI"
 HEADER_BYTES = struct.calcsize(HEADER)
 
 
@@ -83,12 +84,12 @@ class ParameterImage:
         name = self.robot.encode()
         if len(name) > 16:
             raise ImageError("the robot name %s is longer than 16 bytes" % self.robot)
-        size = image_bytes(self.n_axes, len(self.mantissas)) + 4 * len(self.tables)
+        size = image_bytes(self.n_axes, len(self.mantissas), len(self.tables))
         exponents = scales.exponents()
         body = struct.pack(
             HEADER, MAGIC, LAYOUT, size, SCHEMA_HASH, self.program_hash, self.generation,
             self.cycle_time_us, name, exponents[0], exponents[1], exponents[2], exponents[3], exponents[4],
-            self.n_axes, len(self.mantissas))
+            self.n_axes, len(self.mantissas), len(self.tables))
         for value in self.values:
             body += struct.pack("<i", value)
         for mantissa in self.mantissas:
@@ -99,9 +100,9 @@ class ParameterImage:
         return body + struct.pack("<I", crc32(body) & 0xFFFFFFFF)
 
 
-def image_bytes(n_axes: int, n_parameters: int) -> int:
-    """The size of an image without posture tables."""
-    return HEADER_BYTES + 4 * properties.slots(n_axes)[""] + 12 * n_parameters + 4
+def image_bytes(n_axes: int, n_parameters: int, table_words: int = 0) -> int:
+    """The size of an image."""
+    return HEADER_BYTES + 4 * (properties.slots(n_axes)[""] + table_words) + 12 * n_parameters + 4
 
 
 def image_crc(data: bytes) -> int:
@@ -116,8 +117,7 @@ def check(data: bytes) -> None:
     head = struct.unpack_from(HEADER, data, 0)
     if head[0] != MAGIC or head[1] != LAYOUT:
         raise ImageError("magic 0x%08x, layout %d: not an image of layout %d" % (head[0], head[1], LAYOUT))
-    tables = len(data) - image_bytes(head[13], head[14])
-    if head[2] != len(data) or tables < 0 or tables % 4:
+    if head[2] != len(data) or len(data) != image_bytes(head[13], head[14], head[15]):
         raise ImageError("%d bytes, but the image says %d" % (len(data), head[2]))
     if crc32(data[:-4]) & 0xFFFFFFFF != image_crc(data):
         raise ImageError("the image's CRC-32 does not fit its bytes")
@@ -140,6 +140,6 @@ def unpack(data: bytes) -> ParameterImage:
     at += 4 * n_parameters
     engineering = bytes(data[at : at + 8 * n_parameters])
     at += 8 * n_parameters
-    tables = struct.unpack_from("<%di" % ((len(data) - 4 - at) // 4), data, at)
+    tables = struct.unpack_from("<%di" % head[15], data, at)
     return ParameterImage(
         head[7].rstrip(b"\x00").decode(), head[6], n_axes, values, head[4], mantissas, engineering, head[5], tables)

@@ -168,16 +168,18 @@ def images() -> list[dict[str, Any]]:
         values = properties.defaults(axes)
         values[0], values[-1] = 3, 45
         engineering = tuple(0.1 * k - 1.5 for k in range(len(mantissas)))
-        packed = image.ParameterImage("crank" * axes, 1000, axes, values, 0x12345678, mantissas, engineering, 41 + axes)
+        tables = (1, 0, -(2**22), 19, 3, 7, -7, 2**30 - 1)[: 8 * (axes - 1)]
+        packed = image.ParameterImage(
+            "crank" * axes, 1000, axes, values, 0x12345678, mantissas, engineering, 41 + axes, tables)
         body = struct.pack(
-            "<IHHIIII16s5bBH", 0x504D4449, 1, len(packed.pack()), schema.SCHEMA_HASH, 0x12345678, 41 + axes, 1000,
-            b"crank" * axes, -24, -20, -14, -16, -15, axes, len(mantissas))  # fmt: skip
+            "<IHHIIII16s5bBHI", 0x504D4449, 2, len(packed.pack()), schema.SCHEMA_HASH, 0x12345678, 41 + axes, 1000,
+            b"crank" * axes, -24, -20, -14, -16, -15, axes, len(mantissas), len(tables))  # fmt: skip
         body += struct.pack(f"<{len(values)}i", *values)
-        body += struct.pack(f"<{len(mantissas)}i{len(mantissas)}d", *mantissas, *engineering)
+        body += struct.pack(f"<{len(mantissas)}i{len(mantissas)}d{len(tables)}i", *mantissas, *engineering, *tables)
         rows.append({
             "robot": "crank" * axes, "axes": axes, "cycle_time_us": 1000, "program_hash": 0x12345678,
             "generation": 41 + axes, "values": values, "mantissas": mantissas, "engineering": engineering,
-            "image": (body + struct.pack("<I", zlib.crc32(body))).hex(),
+            "tables": tables, "image": (body + struct.pack("<I", zlib.crc32(body))).hex(),
         })  # fmt: skip
     return rows
 

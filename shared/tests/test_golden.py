@@ -76,7 +76,8 @@ def test_images() -> None:
     for row in load("images"):
         packed = image.ParameterImage(
             row["robot"], row["cycle_time_us"], row["axes"], row["values"], row["program_hash"],
-            tuple(row["mantissas"]), tuple(row["engineering"]), row["generation"])  # fmt: skip
+            tuple(row["mantissas"]), tuple(row["engineering"]), row["generation"],
+                tuple(row["tables"]))  # fmt: skip
         assert packed.pack().hex() == row["image"], HINT
         assert vars(image.unpack(bytes.fromhex(row["image"]))) == vars(packed)
 

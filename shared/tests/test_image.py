@@ -39,13 +39,14 @@ def images(draw: st.DrawFn) -> ParameterImage:
         mantissas,
         tuple(draw(st.lists(floats, min_size=len(mantissas), max_size=len(mantissas)))),
         draw(st.integers(0, 2**32 - 1)),
+        tuple(draw(st.lists(INT32, max_size=20))),
     )
 
 
 @given(images())
 def test_round_trip(image: ParameterImage) -> None:
     data = image.pack()
-    assert len(data) == image_bytes(image.n_axes, len(image.mantissas))
+    assert len(data) == image_bytes(image.n_axes, len(image.mantissas), len(image.tables))
     assert vars(unpack(data)) == vars(image)
     assert image_crc(data) == zlib.crc32(data[:-4])
 
@@ -77,7 +78,7 @@ def test_every_cut_is_noticed() -> None:
 FIELDS = struct.unpack(HEADER, an_image().pack()[:HEADER_BYTES])
 WRONG = [
     (0, 0x504D4448, "magic"),
-    (1, 2, "layout"),
+    (1, 1, "layout"),
     (2, 10, "says 10"),
     (3, SCHEMA_HASH ^ 1, "schema"),
     (8, -23, "scale table"),
@@ -87,6 +88,7 @@ WRONG = [
     (12, -14, "scale table"),
     (13, 2, "says"),
     (14, 4, "says"),
+    (15, 1, "says"),
 ]
 
 

@@ -43,6 +43,7 @@ class Settings:
     program_hash: int
     mantissas: list[int]
     engineering: list[float]
+    tables: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -116,9 +117,9 @@ def _settings(board: Board, data: bytes) -> Settings:
     head = struct.unpack_from(image.HEADER, data)
     if head[:2] != (image.MAGIC, image.LAYOUT):
         raise IdmError(f"the board's image has layout {head[1]}, this package reads {image.LAYOUT}; update the package")
-    axes, parameters = head[13], head[14]
-    # Parameters stand at the end, whatever the registry in front of them.
-    at = len(data) - 4 - 12 * parameters
+    axes, parameters, tables = head[13:]
+    # Parameters and tables stand at the end, whatever the registry in front of them.
+    at = len(data) - 4 - 4 * tables - 12 * parameters
     if board.mismatch is None:
         values = _own_values(image.unpack(data))
     else:
@@ -133,6 +134,7 @@ def _settings(board: Board, data: bytes) -> Settings:
         head[4],
         list(struct.unpack_from(f"<{parameters}i", data, at)),
         list(struct.unpack_from(f"<{parameters}d", data, at + 4 * parameters)),
+        list(struct.unpack_from(f"<{tables}i", data, at + 12 * parameters)),
     )
 
 
@@ -225,15 +227,16 @@ def migrate(settings: Settings) -> Migration:
     gone = {name: there for name, there in settings.values.items() if name not in properties.BY_NAME}
     notes += [f"{name} is gone; it was {there}" for name, there in gone.items()]
     program_hash, mantissas, engineering = settings.program_hash, settings.mantissas, settings.engineering
+    tables = settings.tables
     if any(steps) and program_hash:
         notes.append("the scale table changed: compile the model anew and write its parameters again")
-        program_hash, mantissas, engineering = 0, [], []
+        program_hash, mantissas, engineering, tables = 0, [], [], []
         places = properties.slots(settings.axes)
         for axis in range(settings.axes):
             table[places["dynamic_model"] + axis] = 0
     contents = image.ParameterImage(
         settings.robot, settings.cycle_time_us, settings.axes, table, program_hash, tuple(mantissas),
-        tuple(engineering), settings.generation,
+        tuple(engineering), settings.generation, tuple(tables),
     )  # fmt: skip
     return Migration(contents, tuple(notes))
 
