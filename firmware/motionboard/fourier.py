@@ -19,7 +19,8 @@ import micropython
 from motionboard.segments import ARRAYS, CYCLES, advance, chain
 
 MOST_HARMONICS = 8
-_SHORTEST_PERIOD = 64
+# Cycles: in a segment the last harmonic then turns by half a radian at most, which quintics follow.
+_CYCLES_A_HARMONIC = 100
 _LONGEST_PERIOD = 1 << 24
 _OWN = ("fourier_scalars", "fourier_trig", "fourier_parts", "fourier_places", "motion_start", "motion_data", "sine")
 _REFUSALS = (None, "out_of_range", "not_at_rest")
@@ -262,9 +263,9 @@ class Fourier:
 
     def refusal(self, cycles):
         """Why the series cannot be taken, or None. Whole periods only, so that it ends at rest."""
-        period = self._scalars[2]
-        if not (self._usable and 1 <= self._scalars[0] <= MOST_HARMONICS
-                and _SHORTEST_PERIOD <= period <= _LONGEST_PERIOD):
+        harmonics, period = self._scalars[0], self._scalars[2]
+        if not (self._usable and 1 <= harmonics <= MOST_HARMONICS
+                and _CYCLES_A_HARMONIC * harmonics <= period <= _LONGEST_PERIOD):
             return "out_of_range"
         if cycles % period:
             return "not_at_rest"

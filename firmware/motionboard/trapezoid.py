@@ -27,9 +27,18 @@ def _step(bound: object) -> int:
         _knot(bound, k)
         chain(bound, k)
     advance(bound, k)
-    if k == ptr32(int(a) + a[9])[0]:
-        return 1
-    return 0
+    if k != ptr32(int(a) + a[9])[0]:
+        return 0
+    # Where the time is over before a move is, the axes have to stop; at rest, rounding leaves a few counts.
+    n = a[0]
+    command = ptr32(int(a) + a[5])
+    k = n
+    while k < 3 * n:
+        x = (command[k] << a[1]) >> a[1]
+        if x > 100 or x < -100:
+            return 2
+        k += 1
+    return 1
 
 
 # An axis: way, speed, acceleration, u of the piece; segments left in it, next piece, moves left, move of the table,

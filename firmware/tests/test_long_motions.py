@@ -118,8 +118,9 @@ def test_why_a_series_is_refused():
     refused("stale_start", start=[bench.command[0] + 1, bench.command[1]])
     refused("not_at_rest", cycles=2 * PERIOD - 1)
     refused("out_of_range", harmonics=0)
-    refused("out_of_range", harmonics=9)
-    refused("out_of_range", period=63, cycles=63)
+    refused("out_of_range", harmonics=5)
+    refused("out_of_range", harmonics=9, period=2000, cycles=2000)
+    refused("out_of_range", period=199, cycles=199)
     refused("out_of_range", period=2**24 + 1, cycles=2**24 + 1)
     refused("out_of_range", period=2**32 - 1)
     refused("out_of_range", cycles=2**32 - 1)
@@ -173,6 +174,19 @@ def test_moves_run_from_end_to_end():
     assert bench.state == "holding"
     assert (lowest, highest) == (start[0], start[0] + 2**20)
     assert bench.command == start
+    assert bench.fault is None
+
+
+def test_moves_that_are_not_over_in_time_are_stopped():
+    bench = armed()
+    write_moves(bench, [move_row(2**20)])
+    start = bench.command
+    bench.ask("trapezoid", **moves_fields(bench, cycles=70))
+    bench.cycle(72)
+    assert bench.state == "stopping"
+    before = bench.command[0]
+    bench.cycle_until("holding")
+    assert start[0] < before < bench.command[0] < start[0] + 2**20
     assert bench.fault is None
 
 
