@@ -287,6 +287,20 @@ def test_a_fault_with_its_emergency_and_the_way_back(peers: tuple[Board, Servo])
         board.disarm()
 
 
+def test_an_emergency_that_comes_after_the_fault(peers: tuple[Board, Servo]) -> None:
+    board, servo = peers
+    images.write_image(board, parameter_image(load_robot("crank")))
+    with board.heartbeats():
+        board.arm()
+        servo.state = 0x0F
+        status = board.wait_for_state("stopped_by_fault")
+        assert int(read_faults(board)[0].limit) == 0
+        servo.node.emcy.send(0x7305, 0x21)
+        while not board.request("read_drive", axis=0)["emergencies"]:
+            pass
+        assert "error 0x7305 (incremental encoder fault), error register 0x21" in board.describe_fault(status)
+
+
 def test_a_drive_that_never_enables(peers: tuple[Board, Servo]) -> None:
     board, servo = peers
     images.write_image(board, parameter_image(load_robot("crank")))

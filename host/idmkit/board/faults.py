@@ -14,6 +14,9 @@ REACTIONS = {
     faults.DISABLE: "feed-forward and drives off, brakes close",
 }
 
+DRIVE_FAULTS = ("drive_fault", "enable_timeout")
+"""Faults whose record holds a drive's statusword and its emergency message."""
+
 
 @dataclass(frozen=True)
 class FaultText:
@@ -130,7 +133,7 @@ def describe_fault(name: str, axis: int, seen: str = "") -> str:
 
 def evidence(name: str, value: int, limit: int) -> str:
     """What the record of a fault says of a drive, as a sentence; "" for a fault that is not about a drive's state."""
-    if name not in ("drive_fault", "enable_timeout"):
+    if name not in DRIVE_FAULTS:
         return ""
     said = drive_words.emergency(limit)
     return f"The drive is in {drive_words.state(value)}{'; ' + said if said else ''}."

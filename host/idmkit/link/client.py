@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from idmkit.board import units
-from idmkit.board.faults import describe_fault, evidence
+from idmkit.board.faults import DRIVE_FAULTS, describe_fault, evidence
 from idmkit.errors import LinkError, ProtocolMismatch
 from idmkit.link.blocks import CYCLES
 from idmkit.link.connection import TIMEOUT_S, Connection
@@ -238,8 +238,12 @@ class Board:
         while index < held:
             record = self.request("read_fault", index=index)
             if record["fault"] == status.fault_number:
-                seen = evidence(status.fault, record["value"], record["limit"])
-                return describe_fault(status.fault, status.fault_axis, seen)
+                said = record["limit"]
+                if status.fault in DRIVE_FAULTS and not said:
+                    # An emergency message may come after the statusword that made the fault.
+                    drive = self.request("read_drive", axis=status.fault_axis)
+                    said = drive["error_code"] | drive["error_register"] << 16
+                return describe_fault(status.fault, status.fault_axis, evidence(status.fault, record["value"], said))
             index, held = index + 1, record["count"]
         return describe_fault(status.fault, status.fault_axis)
 
