@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from idmkit.dynamics.axes import axes_graph
+from idmkit.dynamics.base_parameters import base_graph
 from idmkit.dynamics.graph import Graph
 from idmkit.errors import ModelError
 from idmkit.robot import Robot
@@ -20,6 +21,15 @@ def robot_graph(robot: Robot, *, model: int | None = None) -> Graph:
     if robot.machine is not None:
         return robot.machine.graph([axis.name for axis in robot.axes], robot.gravity, number=model)
     return axes_graph([(axis.name, axis.joint, axis.dynamic_model if model is None else model) for axis in robot.axes])
+
+
+def board_graph(robot: Robot) -> Graph:
+    """What a board computes: the robot's model, of a serial arm with the parameters alone that can be identified.
+
+    Raises ModelError.
+    """
+    graph = robot_graph(robot)
+    return graph if robot.serial is None else base_graph(graph, robot.serial.base(graph))
 
 
 def model_name(robot: Robot, *, model: int | None = None) -> str:

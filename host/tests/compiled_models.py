@@ -1,29 +1,34 @@
 """Models that the tests of the fixed-point compiler share: ready robots, all single axes, arms of two and six axes."""
 
+import math
 from dataclasses import replace
 from functools import cache
 
 import armstrong
 import casadi as ca
-from arms import FLOOR, TX40_URDF
 
+from idmkit.axis import Drive
 from idmkit.dynamics.axes import axes_graph
 from idmkit.dynamics.base_parameters import base_graph, base_parameters
 from idmkit.dynamics.chain import INERTIAL_NAMES, Chain, Inertial
 from idmkit.dynamics.graph import Graph, Parameter
 from idmkit.dynamics.puma import PumaGeometry, gravity_torques
 from idmkit.dynamics.serial import preferred_order, serial_graph
-from idmkit.dynamics.urdf import read_urdf
 from idmkit.fixedpoint import Limits, Program, compile_program, robot_limits
 from idmkit.fixedpoint.ranges import Interval
 from idmkit.robot import load_robot
-from idmkit.robot_graph import robot_graph
+from idmkit.robot_graph import board_graph
 
 SINGLE = ("crank", "slide")
 SIX_AXES = ("tx40", "puma_base")
 MACHINES = ("two_link", "scara", "delta", "puma", *SIX_AXES)
 READY = (*SINGLE, "two_link", "scara", "delta", "puma", "tx40")
 MODELS = (*SINGLE, "axes", "arm", *MACHINES, "written_out")
+
+
+TX40_PEAKS = (40.0, 40.0, 35.0, 10.0, 8.0, 5.0)
+"""Torques at the joints, Nm."""
+TX40_GEARS = (32, 32, 45, 48, 45, 32)
 
 
 def arm() -> tuple[Graph, Limits]:
@@ -84,10 +89,15 @@ def serial(
 
 
 def tx40() -> tuple[Graph, Limits]:
-    """Staubli's TX40 with the masses of its description."""
-    chain = read_urdf(TX40_URDF, FLOOR).chain
-    motion = ((3.0,) * 6, (5.0, 5.0, 5.0, 8.0, 8.0, 10.0), (30.0, 30.0, 40.0, 60.0, 60.0, 80.0), (1.0,) * 6)
-    return serial(chain, chain.known_inertials(), motion, (40.0, 40.0, 35.0, 10.0, 8.0, 5.0))
+    """Staubli's TX40 by its robot file, the coupled motor of its wrist and all, with drives, which the file lacks."""
+    robot = load_robot("tx40")
+    axes = tuple(
+        replace(axis, drive_or_none=Drive(k, 65536, gear, 2 * math.pi, peak / gear / 3, 3.0, peak / gear, 3, 5, 5, 0.0))
+        for k, (axis, peak, gear) in enumerate(zip(robot.axes, TX40_PEAKS, TX40_GEARS, strict=True), 1)
+    )
+    robot = replace(robot, axes=axes)
+    graph = board_graph(robot)
+    return graph, robot_limits(robot, graph)
 
 
 def puma_base() -> tuple[Graph, Limits]:
@@ -115,7 +125,7 @@ def graph_and_limits(name: str) -> tuple[Graph, Limits]:
     if name in made:
         return made[name]()
     robot = load_robot(name)
-    graph = robot_graph(robot)
+    graph = board_graph(robot)
     return graph, robot_limits(robot, graph)
 
 

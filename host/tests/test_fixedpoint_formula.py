@@ -9,10 +9,12 @@ from compiled_models import MODELS, graph_and_limits, model
 
 from idmkit.dynamics.graph import Graph, Parameter
 from idmkit.errors import ModelError
+from idmkit.fixedpoint import Emulator, Limits, compile_program
 from idmkit.fixedpoint.expand import ACCURACY, expand
 from idmkit.fixedpoint.formula import FormulaBuilder, Op
 from idmkit.fixedpoint.ranges import Interval
 from idmkit.fixedpoint.samples import Samples
+from idmkit.fixedpoint.scaling import TORQUE_EXPONENT
 from idmkit.fixedpoint.trace import trace
 
 ROUNDING = 1e-12
@@ -122,6 +124,20 @@ def test_samples_have_the_slopes_of_every_value():
     np.testing.assert_array_equal(samples.slopes[0][place], samples.values[square])
     assert samples.magnitude[square] == pytest.approx(9), "corners are among the samples"
     assert samples.low[place] == -2
+
+
+def test_the_sign_of_a_sum_is_exact_down_to_the_last_bit():
+    """Coulomb friction of a motor that moves two joints."""
+    graph = graph_of(lambda s: (s.a * ca.sign(s.qd[0] + s.qd[1]), s.b * ca.sign(-s.qd[0])))
+    box = [Interval(-3, 3)] * 2 + [Interval(-9, 9)] * 4 + [Interval(-1, 1)] * 2
+    program = compile_program(graph, Limits(tuple(box), (Interval(0, 4),) * 3, (4.0, 4.0)))
+    assert sum(node.op is Op.SIGN for node in program.formula.nodes) == 2
+    qd = np.array([[0, 0], [1, 0], [-1, 0], [5, -5], [5, -6], [-6, 5], [2**18, 2**18], [-(2**18), -(2**18)]])
+    x = np.zeros((len(qd), 8), dtype=np.int64)
+    x[:, 2:4] = qd
+    y = Emulator(program).run(x, program.mantissas({"a": 2.0, "b": 3.0, "c": 0.0}))[:, :2] * 2.0**TORQUE_EXPONENT
+    np.testing.assert_array_equal(y, np.sign([qd.sum(axis=1) * 2, -qd[:, 0] * 3]).T * [2.0, 3.0])
+    assert max(program.error_bounds) < 2.0**TORQUE_EXPONENT
 
 
 def test_quotients_and_roots_are_operations():

@@ -15,7 +15,7 @@ from idmkit.fixedpoint.c_source import write_c
 from idmkit.fixedpoint.native import COMPILERS, compile_native
 from idmkit.rig.model_cost import ARCHITECTURE, ModelCost, model_costs
 from idmkit.robot import load_robot
-from idmkit.robot_graph import model_name, robot_graph
+from idmkit.robot_graph import board_graph, model_name
 
 TARGETS = ("armv6m", "armv7m", "armv7emsp", "xtensawin", "rv32imc", "x86", "x64")
 """Architectures whose .mpy the report tells the size of."""
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compiles; exit code 1 where the report finds an axis above GOAL."""
     robot = load_robot(arguments.robot)
-    graph = robot_graph(robot)
+    graph = board_graph(robot)
     limits = robot_limits(robot, graph)
     program = compile_program(graph, limits)
     written = []

@@ -235,6 +235,8 @@ def _real(node: Node) -> str:
             return f"1 / {args[0]}"
         case Op.ROOT:
             return f"sqrt({args[0]})"
+        case Op.SIGN:
+            return f"(REAL)(({args[0]} > 0) - ({args[0]} < 0))"
         case Op.LIMIT:
             low, high = f"(REAL){node.value!r}", f"(REAL){node.high!r}"
             return f"{args[0]} < {low} ? {low} : {args[0]} > {high} ? {high} : {args[0]}"

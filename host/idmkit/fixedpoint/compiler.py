@@ -17,7 +17,7 @@ from idmkit.fixedpoint.scaling import TORQUE_EXPONENT, Lowering, Plan
 from idmkit.fixedpoint.trace import trace
 from idmkit.fixedpoint.widths import choose
 from idmkit.robot import Robot
-from idmkit.robot_graph import robot_graph
+from idmkit.robot_graph import board_graph
 from idmwire.scales import INT32_MAX, SMALL_MAX
 
 _MANTISSA_BITS = 30
@@ -25,7 +25,7 @@ _MANTISSA_BITS = 30
 
 def compile_robot(robot: Robot) -> Program:
     """The program of a robot's model."""
-    graph = robot_graph(robot)
+    graph = board_graph(robot)
     return compile_program(graph, robot_limits(robot, graph))
 
 

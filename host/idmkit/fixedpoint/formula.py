@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 class Op(StrEnum):
     """Operations of a formula. The argument of SIN and COS is in turns.
 
-    INVERSE is 1/x, ROOT the square root. LIMIT holds a value that is proved nowhere, only seen, to be between `low`
-    and `high`; the board limits it there and counts.
+    INVERSE is 1/x, ROOT the square root, SIGN -1, 0 or 1. LIMIT holds a value that is proved nowhere, only seen, to be
+    between `low` and `high`; the board limits it there and counts.
     """
 
     INPUT = "input"
@@ -35,6 +35,7 @@ class Op(StrEnum):
     COS = "cos"
     INVERSE = "inverse"
     ROOT = "root"
+    SIGN = "sign"
     LIMIT = "limit"
 
 
@@ -114,6 +115,8 @@ def _evaluate(node: Node, args: list[Any], inputs: NDArray[np.float64], theta: N
             return 1 / args[0]
         case Op.ROOT:
             return np.sqrt(args[0])
+        case Op.SIGN:
+            return np.sign(args[0])
         case Op.LIMIT:
             return np.clip(args[0], node.value, node.high)
 
@@ -226,6 +229,15 @@ class FormulaBuilder:
         """Square root of a."""
         x = self._value(a)
         return self._make(Node(Op.ROOT, (a,))) if x is None or x < 0 else self.constant(x**0.5)
+
+    def sign(self, a: int) -> int:
+        """Sign of a: -1, 0 or 1."""
+        x = self._value(a)
+        if x is not None:
+            return self.constant((x > 0) - (x < 0))
+        if self._is(a, Op.NEG):
+            return self.neg(self.sign(self.nodes[a].args[0]))
+        return self._make(Node(Op.SIGN, (a,)))
 
     def limit(self, a: int, low: float, high: float) -> int:
         """a, held within [low, high]."""

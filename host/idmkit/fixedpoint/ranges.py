@@ -42,7 +42,7 @@ def node_ranges(formula: Formula, inputs: Sequence[Interval], parameters: Sequen
                 result = _product(args[0], args[1], same=node.args[0] == node.args[1])
             case Op.NEG:
                 result = Interval(-args[0].high, -args[0].low)
-            case Op.SIN | Op.COS:
+            case Op.SIN | Op.COS | Op.SIGN:
                 result = Interval(-1.0, 1.0)
             case Op.LIMIT:
                 result = Interval(node.value, node.high)

@@ -29,6 +29,7 @@ UNBOUNDED = 1e30
 _ABOVE = 1 + 2.0**-12
 """What is expected exactly must not be limited for the last unit."""
 _MAX_SHIFT = 30
+_SIGN_BIT = 31
 LOOSE = 4.5
 """A value whose proved range is this many times what is expected gets a limit: the power of two above the latter."""
 INPUT_EXPONENTS = (SCALES["position"][0], SCALES["velocity"][0], SCALES["acceleration"][0], 0)
@@ -109,6 +110,8 @@ class Lowering:
                 return self._circular(place, node)
             case Op.LIMIT:
                 return self._held(node)
+            case Op.SIGN:
+                return self._sign(self.values[node.args[0]])
             case Op.INVERSE | Op.ROOT:
                 raise ModelError("a quotient or root must be expanded before it is scaled")
 
@@ -132,6 +135,12 @@ class Lowering:
         value = self.values[node.args[0]]
         low, high = (round(limit * 2.0**-value.exponent) for limit in (node.value, node.high))
         return self._clamped(value, low, high)
+
+    def _sign(self, value: Value) -> Value:
+        """The sign of a sum; where that is not exact, nothing is proved near zero."""
+        negative = self.asm.emit(Code.SHR, value.place, k=[_SIGN_BIT])
+        positive = self.asm.emit(Code.SHR, self.asm.emit(Code.NEG, value.place), k=[_SIGN_BIT])
+        return Value(self.asm.emit(Code.SUB, negative, positive), 0, 2.0 if value.error else 0.0)
 
     def _limited(self, place: int, value: Value) -> Value:
         """Limited where the proved range is much larger than what is expected."""

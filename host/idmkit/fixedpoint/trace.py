@@ -56,6 +56,7 @@ class _Tracer:
             ca.OP_DIV: lambda x, y: b.mul(x, b.inverse(y)),
             ca.OP_INV: b.inverse,
             ca.OP_SQRT: b.root,
+            ca.OP_SIGN: b.sign,
             ca.OP_TWICE: lambda x: b.mul(b.constant(2.0), x),
             ca.OP_SIN: lambda x: self._circular(x, 0),
             ca.OP_COS: lambda x: self._circular(x, 1),
@@ -75,7 +76,8 @@ class _Tracer:
     def apply(self, op: int, args: list[int]) -> int:
         if op not in self._operations:
             raise ModelError(
-                f"the model uses CasADi operation {op}, which no board program has; write it with + - * / sqrt sin cos"
+                f"the model uses CasADi operation {op}, which no board program has; write it with + - * / sqrt sin cos "
+                "sign"
             )
         return self._operations[op](*args)
 
