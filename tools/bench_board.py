@@ -124,6 +124,7 @@ def _float(node: Node) -> str:
         Op.COS: "cos(6.283185307179586 * {})",
         Op.INVERSE: "1 / {}",
         Op.ROOT: "sqrt({})",
+        Op.SIGN: "({0} > 0) - ({0} < 0)",
         Op.LIMIT: f"min(max({{}}, {node.value!r}), {node.high!r})",
         Op.NEG: "-{}",
     }
