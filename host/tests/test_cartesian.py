@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.optimize import least_squares
+from test_dynamics_rigid_body import pinocchio_model
 
 from idmkit.cartesian.line import USED, plan_line
 from idmkit.cartesian.pose import Tool
@@ -21,6 +22,7 @@ POSES = {
     "two_link": ([0.3, 0.9], [-0.2, 0.2, 0.0]),
     "puma": ([0.2, -0.9, 0.9, 0.4, 0.9, -0.3], [0.15, 0.2, -0.2]),
     "delta": ([0.4, 0.5, 0.6], [0.12, 0.15, -0.05]),
+    "tx40": ([0.3, 0.2, 1.8, 0.1, 1.2, 0.0], [0.05, 0.1, -0.1]),
 }
 """Axes where a line begins, and the way from there."""
 TOUCH = 1e-9
@@ -28,7 +30,9 @@ TOUCH = 1e-9
 
 
 def serial_arm(name):
-    """Pinocchio's model of the arm, written from its drawing."""
+    """Pinocchio's model of the arm, written from its drawing, or from the chain that its URDF file makes."""
+    if name == "tx40":
+        return pinocchio_model(load_robot(name).serial.chain)
     model = pin.Model()
     lengths = load_robot(name).machine.geometry
 
@@ -76,7 +80,7 @@ def line_of(name, speed=0.5, **changes):
     return robot, start, goal, plan_line(robot, start, goal, speed)
 
 
-@pytest.mark.parametrize("name", ["scara", "two_link", "puma"])
+@pytest.mark.parametrize("name", ["scara", "two_link", "puma", "tx40"])
 def test_the_knots_of_an_arm_lie_on_the_line_and_keep_the_orientation(name):
     _, start, goal, line = line_of(name)
     places, rotations = seen_by_pinocchio(name, line.knots)

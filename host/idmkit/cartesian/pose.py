@@ -1,7 +1,7 @@
 """Where a robot's tool is and how it is turned, and which joints bring it elsewhere: Newton's method from a known pose.
 
 The conditions are as many as the axes: the tool's position, and that the tool keeps its orientation as far as the axes
-can choose it (two-link arm: none; SCARA and delta with four axes: its angle about z; PUMA: all of it).
+can choose it (two-link arm: none; SCARA and delta with four axes: its angle about z; PUMA and serial arms: all of it).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from idmkit.dynamics.chain import Chain
 from idmkit.dynamics.puma import PumaGeometry
 from idmkit.dynamics.rotations import Array
 from idmkit.errors import ModelError
@@ -89,8 +90,8 @@ def _turned(robot: Robot, q: Any, before: Any) -> Any:
         return q[0] + q[1] + q[3] - before[0] - before[1] - before[3]
     if kind == "delta" and q.numel() > 3:
         return q[3] - before[3]
-    if kind == "puma" and robot.machine is not None:
-        chain = PumaGeometry(**robot.machine.geometry).chain()
+    chain = _chain(robot)
+    if chain is not None:
         difference = chain_frame(chain, before)[1].T @ chain_frame(chain, q)[1]
         return (
             ca.vertcat(
@@ -103,8 +104,18 @@ def _turned(robot: Robot, q: Any, before: Any) -> Any:
     return ca.SX(0, 1)
 
 
+def _chain(robot: Robot) -> Chain | None:
+    """The chain of an arm that can turn its tool in any way."""
+    if robot.serial is not None:
+        return robot.serial.chain
+    if robot.machine is not None and robot.machine.kind == "puma":
+        return PumaGeometry(**robot.machine.geometry).chain()
+    return None
+
+
 def _reach(robot: Robot) -> float:
     """A length of the robot's size, m."""
-    machine = robot.machine
-    assert machine is not None  # tool_position has raised for all others
-    return float(np.sqrt(sum(length**2 for length in machine.geometry.values())))
+    if robot.machine is not None:
+        return float(np.linalg.norm(list(robot.machine.geometry.values())))
+    assert robot.serial is not None  # tool_position has raised for all others
+    return float(np.linalg.norm([joint.translation for joint in robot.serial.chain.joints]))

@@ -21,10 +21,12 @@ def tool_position(robot: Robot, q: Any) -> Any:
     """Tool in the base frame, SX [3], m, for positions q, SX [n].
 
     SCARA and two-link arm: the end of link 2, at the height of axis 3 (0 without one); delta: the platform's middle;
-    PUMA: the wrist's centre. Raises ModelError for a robot without a geometry.
+    PUMA: the wrist's centre; serial arm: the last joint. Raises ModelError for a robot without a geometry.
     """
+    if robot.serial is not None:
+        return chain_end(robot.serial.chain, q)
     if robot.machine is None:
-        raise ModelError(f"{robot.name}: a box needs to know where the tool is; single axes have no common geometry")
+        raise ModelError(f"{robot.name}: nobody knows where its tool is; single axes have no common geometry")
     lengths = robot.machine.geometry
     match robot.machine.kind:
         case "scara" | "two_link":
