@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from free_rig import FreeRig
 
 from idmkit.bench import RobotModel
+from idmkit.board.posture import save_tables, table_over
 from idmkit.cli.main import main
 from idmkit.link.client import Board
 from idmkit.robot import load_robot
@@ -171,6 +173,26 @@ def test_another_robots_file_is_refused(rig: FreeRig, idm: Answer, tmp_path: Pat
         assert (code, out) == (1, "")
         assert "the board is set up for the robot 'crank', the robot file is of 'slide'" in err
     assert list(tmp_path.glob("slide*")) == []
+
+
+def test_posture_tables_go_with_a_result(rig: FreeRig, idm: Answer, tmp_path: Path) -> None:
+    file, result = tmp_path / "tables.json", result_file(tmp_path / "result.json")
+    save_tables([table_over("crank.Fc", 0, [-1.0, 0.0, 1.0], [0.3, 0.35, 0.5])], file)
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--tables", file)
+    assert (code, out) == (1, "")
+    assert "give --write RESULT.json, too" in err
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--write", result, "--tables", file)
+    assert (code, err) == (0, "")
+    assert re.search(r"crank\.Fc +0\.3 to 0\.5, a table over crank", out)
+    _, out, _ = idm("params", rig.port, "--robot", "crank", "--json")
+    (table,) = json.loads(out)["tables"]
+    assert (table["key"], table["axis"], table["shift"]) == ("crank.Fc", 0, 19)
+    save_tables([table_over("crank.Fc", 0, [0.0], [99.0])], file)
+    code, out, err = idm("params", rig.port, "--robot", "crank", "--write", result, "--tables", file)
+    assert (code, out) == (1, "")
+    assert "crank.Fc = 99 Nm is outside" in err
+    # A result without tables is written without tables.
+    assert "a table over" not in idm("params", rig.port, "--robot", "crank", "--write", result)[1]
 
 
 def test_a_changed_setting_is_pointed_out(rig: FreeRig, idm: Answer) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from machine_runs import ideal, identification_run, measured, run, sines
 
+from idmkit.board.posture import load_tables
 from idmkit.cli.main import main
 from idmkit.dynamics.puma import PumaGeometry, puma_graph
 from idmkit.errors import IdentificationError
@@ -112,11 +113,15 @@ def test_from_the_shell(one_by_one, tmp_path, capsys):
     motion = identification_run("two_link")
     save_record(measured(motion, 9), tmp_path / "both.npz")
     arguments = ["sequential", *paths, "--robot", "two_link", "--against", str(tmp_path / "both.npz")]
-    assert main(arguments) == 0
+    assert main([*arguments, "--tables", str(tmp_path / "tables.json")]) == 0
     text = capsys.readouterr().out
     assert re.search(r"1\.npz: j1 moves, j2 at .* rad: inertia 0\.91\d+ \+- ", text)
     assert re.search(r"R +0\.123\d* \+- .* at once +0\.123", text)
     assert "the two ways agree" in text
+    assert f"{tmp_path / 'tables.json'}: M1, j1.Fv, j1.Fc over j2" in text
+    inertia = load_tables(tmp_path / "tables.json")[0]
+    # This arm is what its model says, so what the model leaves to the posture is nothing.
+    assert inertia.values == pytest.approx([motion.truth["M1"]] * len(inertia.values), rel=0.01)
 
 
 def test_records_that_do_not_fit_are_refused(one_by_one):
