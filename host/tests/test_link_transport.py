@@ -9,6 +9,7 @@ import select
 import socket
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,21 @@ from idmkit.link.capture import start_capture
 from idmkit.link.client import Board
 from idmkit.link.transport import open_port
 from idmwire.framing import MAX_FRAME
+
+
+def test_the_only_usb_port_is_the_board_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    def port(name: str, vid: int | None) -> SimpleNamespace:
+        return SimpleNamespace(device=name, vid=vid, description="a board")
+
+    found = [port("/dev/ttyS0", None), port("/dev/ttyACM0", 0x2E8A)]
+    monkeypatch.setattr("serial.tools.list_ports.comports", lambda: found)
+    assert transport.only_port() == "/dev/ttyACM0"
+    found.append(port("/dev/ttyACM1", 0x2E8A))
+    with pytest.raises(LinkError, match=r"There are 2 USB serial ports: /dev/ttyACM0 \(a board\), /dev/ttyACM1"):
+        transport.only_port()
+    found[1:] = []
+    with pytest.raises(LinkError, match="There is no USB serial port"):
+        transport.only_port()
 
 
 def test_a_port_that_does_not_exist(tmp_path: Path) -> None:
