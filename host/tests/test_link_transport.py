@@ -27,7 +27,7 @@ from idmwire.framing import MAX_FRAME
 
 def test_the_only_usb_port_is_the_board_s(monkeypatch: pytest.MonkeyPatch) -> None:
     def port(name: str, vid: int | None) -> SimpleNamespace:
-        return SimpleNamespace(device=name, vid=vid, description="a board")
+        return SimpleNamespace(device=name, vid=vid, serial_number=None, description="a board")
 
     found = [port("/dev/ttyS0", None), port("/dev/ttyACM0", 0x2E8A)]
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: found)
