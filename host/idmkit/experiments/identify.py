@@ -23,6 +23,7 @@ from idmkit.robot import Robot
 from idmkit.signals import edge_rows, low_pass
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 PERIODS = 4
 MAX_PERCENT = 2.0
@@ -40,11 +41,12 @@ def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
     model = predicted(seen.regressor, fit.estimate.values) + seen.known
     plant = _plants_torque(robot, seen)
     edge = edge_rows(seen.cutoff_hz, seen.sample_rate_hz)
+    away = _motors_away_from_reversal(robot, seen)
     rows, panels = [], []
     figures: dict[str, Any] = {}
     for k, axis in enumerate(robot.axes):
         unit = "Nm" if axis.revolute else "N"
-        moving = seen.moving[k].copy()
+        moving = seen.moving[k] & away
         moving[:edge] = moving[-edge:] = False
         peak = float(np.abs(plant[k]).max())
         percent = {
@@ -84,6 +86,16 @@ def _plants_torque(robot: Robot, seen: Observations) -> Array:
     plant = build_plant(robot, read_rig_spec(robot))
     torque = plant.torques(plant.released_copy(), seen.q, seen.qd, seen.qdd)
     return low_pass(torque, seen.sample_rate_hz, seen.cutoff_hz).T
+
+
+def _motors_away_from_reversal(robot: Robot, seen: Observations) -> Mask:
+    """[S]: where motors that turn several joints are as fast as their own joints have to be to count."""
+    motors = None if robot.serial is None else robot.serial.motors
+    kept = np.ones(seen.rows, dtype=bool)
+    if motors is not None:
+        for k in motors.coupled:
+            kept &= np.abs(seen.qd @ motors.speeds[k]) > seen.velocity_thresholds[k]
+    return kept
 
 
 def _other_motion(bench: Bench) -> Run:

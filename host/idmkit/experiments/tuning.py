@@ -27,7 +27,7 @@ _POINTS = 4000
 
 @dataclass(frozen=True)
 class Margins:
-    """Gain margin, up or down whichever is less, dB; phase margin, degrees."""
+    """Gain margin, up or down whichever is less, dB; phase margin, degrees, negative for an unstable loop."""
 
     gain_db: float
     phase_deg: float
@@ -58,7 +58,8 @@ def margins(axis: RigAxis) -> Margins:
     loop = open_loop(axis, frequency)
     size, angle = np.abs(loop), np.angle(loop)
     crossing = np.flatnonzero((size[:-1] > 1) & (size[1:] <= 1))
-    phase = min(abs(math.pi - abs(angle[k])) for k in crossing)
+    # Above half a turn of lag the angle comes back as a lead: there is no margin, but a lack of it.
+    phase = min(angle[k] + math.pi if angle[k] < 0 else angle[k] - math.pi for k in crossing)
     real = np.flatnonzero((loop.imag[:-1] * loop.imag[1:] < 0) & (loop.real[:-1] < 0))
     gain = min((abs(20 * math.log10(size[k])) for k in real), default=math.inf)
     return Margins(gain, math.degrees(phase))
