@@ -21,7 +21,7 @@ from motionboard.dynamics import Dynamics
 from motionboard.faults import Faults, Trace, keep
 from motionboard.fixed import SH
 from motionboard.guards import EVENT_WORDS, Guards, judge
-from motionboard.motion import Motion, step
+from motionboard.motion import Motion, step, wait
 from motionboard.states import DISARMED, DISARMING, HOLDING, States
 
 # What `read` and `judge` say where something may be wrong, and the bits of axis.py.
@@ -76,10 +76,10 @@ class Controller(States):
         self._cycle = axes.cycle
         # In one place, for a look-up in an object costs as much as a multiplication of all axes.
         self._parts = (
-            ticks_us, self._longest, read, drives.reads, watch.watch, drives.watched, motion.begin_when_due, step,
-            motion.running, model.evaluate, axes.ahead, model.parameters, axes.model_output, SINE, SH, judge,
-            guards.bound, write, drives.writes, drives.send, clock.late, keep, trace.bound, sample, capture.bound,
-            self._ring)
+            ticks_us, self._longest, read, drives.reads, watch.watch, drives.watched, axes.todo, wait, motion.waiting,
+            motion.runs, step, motion.running, model.evaluate, axes.ahead, model.parameters, axes.model_output, SINE,
+            SH, judge, guards.bound, write, drives.writes, drives.send, clock.late, keep, trace.bound, sample,
+            capture.bound, self._ring)
         gc.collect()
         return drives.connect(self.wait)
 
@@ -93,14 +93,19 @@ class Controller(States):
     @micropython.viper
     def cycle(self):
         """One control cycle, top to bottom."""
-        (ticks, longest, read, reading, watch, watching, begin, step, running, evaluate, ahead, parameters, torques,
-         sine, sh, judge, judging, write, writing, send, late, keep, tracing, sample, capturing, ring) = self._parts
+        (ticks, longest, read, reading, watch, watching, reminder, wait, waiting, sources, step, running, evaluate,
+         ahead, parameters, torques, sine, sh, judge, judging, write, writing, send, late, keep, tracing, sample,
+         capturing, ring) = self._parts
         began = int(ticks())
         todo = int(read(reading)) | int(watch(watching))
         if todo & _LOOK:
             self._sequence()
+            todo = todo & _DOUBT | ptr32(reminder)[0]
         if todo & _WAIT:
-            todo |= int(begin())
+            begun = int(wait(waiting))
+            if begun:
+                running[0] = sources[begun]
+                todo |= _MOVE
         if todo & _MOVE:
             step(running)
         if todo & _MODEL:

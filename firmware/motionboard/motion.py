@@ -24,6 +24,7 @@ What does not fit into one message stands in `data`, which the sources share; it
 from array import array
 
 import micropython
+from micropython import const
 
 from idmwire.faults import FAULT_NUMBERS
 from idmwire.sine import SINE
@@ -55,8 +56,16 @@ _MOVE_ACCELERATION_MOST = 0x7FFFFFF
 # A sine of fewer than eight cycles a period is none.
 _PHASE_STEP_MOST = 0x1FFFFFFF
 
-_CYCLES_MASK = 0x3FFFFFFF
 _DATA_WORDS = 96
+
+# Words of the motion: the kind that moves, the kind that waits, and for which cycle.
+_KIND = const(0)
+_PENDING = const(1)
+_START = const(2)
+_WORDS = const(3)
+# As in axis.py.
+_TODO_MOVE = const(4)
+_TODO_WAIT = const(16)
 
 
 # The first axis, + 1, that would leave its limits by so many steps of `distance`. A sum that wraps turns back.
@@ -148,13 +157,16 @@ def _settle(a: ptr32):
 
 @micropython.viper
 def _rest(a: ptr32):
-    """No speed, no acceleration; the model reads the command."""
+    """Nothing moves, with no speed and no acceleration; the model reads the command."""
     i = 0
     n = a[0]
     command = ptr32(int(a) + a[3])
     ahead = ptr32(int(a) + a[4])
     before = ptr32(int(a) + a[5])
     last = ptr32(int(a) + a[6])
+    ptr32(int(a) + a[8])[_KIND] = 0
+    todo = ptr32(int(a) + a[9])
+    todo[0] = (todo[0] | _TODO_MOVE) ^ _TODO_MOVE
     while i < n:
         before[i] = 0
         last[i] = 0
@@ -167,13 +179,29 @@ def _rest(a: ptr32):
 
 
 @micropython.viper
+def wait(a: ptr32) -> int:
+    """The kind of the motion that waits, when its cycle has come and it begins; else 0."""
+    words = ptr32(int(a) + a[2])
+    if (ptr32(int(a) + a[3])[0] - words[_START]) & 0x3FFFFFFF >= 0x20000000:
+        return 0
+    words[_KIND] = words[_PENDING]
+    words[_PENDING] = 0
+    ptr32(int(a) + a[5])[0] = 0
+    todo = ptr32(int(a) + a[4])
+    todo[0] = (todo[0] | _TODO_WAIT | _TODO_MOVE) ^ _TODO_WAIT
+    return words[_KIND]
+
+
+@micropython.viper
 def step(running):
     """The setpoint of this cycle, by the source that stands in `running`."""
-    source, bound, finish, finishing, end = running[0]
-    ended = source(bound)
+    source, bound, finish, finishing, rest, resting, stop = running[0]
+    ended = int(source(bound))
     finish(finishing)
-    if ended:
-        end(ended)
+    if ended == 1:
+        rest(resting)
+    elif ended:
+        stop()
 
 
 class Between:
@@ -236,10 +264,8 @@ class Motion:
         n = axes.n
         self.axes = axes
         self.settings = settings
-        self.kind = HOLD
-        self.pending = HOLD
-        self.start_cycle = 0
-        self.cycles = 0
+        self._state = axes.array("motion_state", _WORDS)
+        self._cycles = 0
         self._k = axes.array("motion_k", 1)
         self.data = axes.array("motion_data", _DATA_WORDS * n)
         axes.array("motion_given", 5 * n)
@@ -250,31 +276,49 @@ class Motion:
         axes.array("motion_records", shapes.RECORD * n)
         axes.array("velocity_before", n)
         axes.array("velocity_last", n)
-        self._settling = axes.bind("motion_k", "channels", "ahead", "velocity_before", "velocity_last", "torque_lead")
+        self._settling = axes.bind(
+            "motion_k", "channels", "ahead", "velocity_before", "velocity_last", "torque_lead", "motion_state", "todo")
         self._here = axes.bind("position_command", "position_feedback")
         segments = Segments(axes, settings)
+        self._stop = Stop(axes, settings)
         self.sources = (
             None,
             Between(self, MOVE, shapes.move, 0),
             Between(self, SINE_WAVE, shapes.sine, 4 * shapes.RECORD),
-            Stop(axes, settings),
+            self._stop,
             Fourier(self, segments),
             Trapezoid(self, segments),
             Stream(self, segments),
         )
         # What a cycle needs of each source, and of the one that moves the axes.
-        self._runs = [source and (
+        self.runs = [source and (
             source.step, source.bound, getattr(source, "finish", _settle), getattr(source, "finishing", self._settling),
-            self._end) for source in self.sources]
+            _rest, self._settling, self._run_out) for source in self.sources]
         self.running = [None]
+        self.waiting = axes.bind("motion_state", "cycle", "todo", "motion_k")
         # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
         self._report = report
         self._event = array("i", (0, 0, 0, 0))
 
     @property
+    def kind(self):
+        """The source that moves the axes, or HOLD."""
+        return self._state[_KIND]
+
+    @property
+    def pending(self):
+        """The source that waits for its start cycle, or HOLD."""
+        return self._state[_PENDING]
+
+    @property
     def moving(self):
         """True while a motion runs or waits for its start cycle."""
         return self.kind != HOLD or self.pending != HOLD
+
+    @property
+    def cycles(self):
+        """How long the motion takes, or took."""
+        return self._stop.cycles if self.running[0] is self.runs[STOP] else self._cycles
 
     @property
     def k(self):
@@ -290,62 +334,46 @@ class Motion:
     def plan(self, kind, start_cycle, cycles):
         """Takes the motion that has been written; it begins at start_cycle."""
         self.sources[kind].plan(cycles)
-        self.pending = kind
-        self.start_cycle = start_cycle
-        self.cycles = cycles
-        self._remind()
+        self._wait(kind, start_cycle)
+        self._cycles = cycles
 
     def stop(self):
         """Begins a controlled stop of whatever moves."""
-        self.pending = HOLD
-        if self.kind != HOLD and self.kind != STOP:
-            self._begin(STOP)
-            self.cycles = self.sources[STOP].begin()
-        self._remind()
+        self._wait(HOLD, 0)
+        kind = self.kind
+        if kind != HOLD and kind != STOP:
+            self._state[_KIND] = STOP
+            self._k[0] = 0
+            self.running[0] = self.runs[STOP]
+            self._stop.begin()
 
     def hold_here(self):
         """Makes the measured position the command (arming, disarmed); no motion."""
-        self.pending = HOLD
+        self._wait(HOLD, 0)
         _copy(self._here)
-        self._hold()
+        _rest(self._settling)
 
     def step(self):
-        """The setpoint of this cycle."""
-        if self.pending:
-            self.begin_when_due()
-        if self.kind:
+        """The setpoint of this cycle, as the controller makes it."""
+        todo = self.axes.todo
+        if todo[0] & TODO_WAIT:
+            kind = wait(self.waiting)
+            if kind:
+                self.running[0] = self.runs[kind]
+        if todo[0] & TODO_MOVE:
             step(self.running)
 
-    def begin_when_due(self):
-        """Begins the motion that waits when its cycle has come; what a cycle then has to do, TODO_MOVE or 0."""
-        if ((self.axes.cycle[0] - self.start_cycle) & _CYCLES_MASK) < 0x20000000:
-            kind = self.pending
-            self.pending = HOLD
-            self._begin(kind)
-        return self.axes.todo[0] & TODO_MOVE
+    def _wait(self, kind, start_cycle):
+        self._state[_PENDING] = kind
+        self._state[_START] = start_cycle
+        self.axes.remind(TODO_WAIT, kind != HOLD)
 
-    def _remind(self):
-        self.axes.remind(TODO_MOVE, self.kind != HOLD)
-        self.axes.remind(TODO_WAIT, self.pending != HOLD)
-
-    def _begin(self, kind):
-        self.kind = kind
-        self._k[0] = 0
-        self.running[0] = self._runs[kind]
-        self._remind()
-
-    def _end(self, how):
-        if how == 1:
-            self._hold()
-        else:
-            if self.kind == STREAM and self._report:
-                stream = self.sources[STREAM]
-                self._event[2] = stream.received
-                self._event[3] = stream.wanted
-                self._report(_STREAM_UNDERRUN, 0, self._event)
-            self.stop()
-
-    def _hold(self):
-        self.kind = HOLD
-        self._remind()
-        _rest(self._settling)
+    def _run_out(self):
+        """The source has no more to give. The stop begins with the next cycle: this one has had its work."""
+        if self.kind == STREAM and self._report:
+            stream = self.sources[STREAM]
+            self._event[2] = stream.received
+            self._event[3] = stream.wanted
+            self._report(_STREAM_UNDERRUN, 0, self._event)
+        if self.kind != STOP:
+            self._wait(STOP, self.axes.cycle[0])

@@ -13,8 +13,7 @@ A product of coefficient and shape, each high * 2**15 + low, is rounded to
 
 with every sum below 2**31: the coefficients are below 2**30, those of a move's velocity below 2**29 (its shape
 reaches 15/8) and of its acceleration below 2**27 (5.8). What the look ahead adds to a shape is small: d * 2**e with 15
-bits of d, and e for the whole motion. It adds (C * d + (c * d >> 15)) >> (13 - e); of an acceleration, whose shape may
-change by more, shifted up before.
+bits of d, and e for the whole motion. With the coefficient as m * 2**p, 15 bits of m, it adds m * d >> (28 - e - p).
 """
 
 import micropython
@@ -36,20 +35,17 @@ _ACCELERATION = const(5)
 _F0 = const(7)
 _F1 = const(9)
 _F2 = const(11)
-# What is ahead: d of each shape, and the shifts.
-_D0 = const(13)
-_D1 = const(14)
-_D2 = const(15)
-_SHIFT0 = const(16)
-_SHIFT1 = const(17)
-_SHIFT2 = const(18)
-_UP = const(19)
-# Of a sine: its step in 2**-32 turn a cycle; sine and 1 - cosine of what it turns ahead, times 2**(15 - shift).
-_PHASE_STEP = const(20)
-_AHEAD_SINE = const(21)
-_AHEAD_TURN = const(22)
-_RECORD = const(23)
-RECORD = 23
+# What is ahead: d of each shape, how far the products are shifted, m of each coefficient; e of each shape of a move.
+_D = const(13)
+_SHIFT = const(16)
+_M = const(19)
+_E = const(22)
+# Of a sine: its step in 2**-32 turn a cycle; sine and 1 - cosine of what it turns ahead, times 2**(e - 28).
+_PHASE_STEP = const(25)
+_AHEAD_SINE = const(26)
+_AHEAD_TURN = const(27)
+_RECORD = const(28)
+RECORD = 28
 
 
 @micropython.viper
@@ -62,22 +58,25 @@ def prepare(c: ptr32):
     c = ptr32(int(c) + c[2])
     while i < n:
         c[_START] = given[i]
-        k = 1
-        while k < 4:
-            t = (given[k * n + i] << sh) >> sh
-            c[2 * k - 1] = t >> 15
-            c[2 * k] = t & 0x7FFF
+        k = 0
+        while k < 3:
+            t = (given[n + k * n + i] << sh) >> sh
+            c[2 * k + _DISTANCE] = t >> 15
+            c[2 * k + _DISTANCE + 1] = t & 0x7FFF
+            shift = 28
+            while t > 0x7FFF or t < -0x7FFF:
+                t >>= 1
+                shift -= 1
+            c[k + _M] = t
+            c[k + _SHIFT] = shift
+            c[k + _D] = 0
             k += 1
         c[_PHASE_STEP] = given[4 * n + i]
-        k = _D0
-        while k <= _UP:
-            c[k] = 0
-            k += 1
         c = ptr32(int(c) + 4 * _RECORD)
         i += 1
 
 
-# |step| is at most an eighth of a turn, so d has 15 bits and the shift is 0 or more.
+# |step| is at most an eighth of a turn, so e is at most 13 and no shift below 0.
 @micropython.viper
 def sine_ahead(c: ptr32, lead: int, sine: ptr32, cosine: ptr32, once: int):
     """What the sines turn in `lead` 2**-15 cycles: its phases into `sine`, or, once more, from its sine and cosine."""
@@ -92,45 +91,44 @@ def sine_ahead(c: ptr32, lead: int, sine: ptr32, cosine: ptr32, once: int):
         else:
             t = (sine[i] << sh) >> sh
             v = 0x10000000 - cosine[i]
-            shift = 13
             while t > 0x7FFF or t < -0x7FFF or v > 0x7FFF:
                 t = (t + 1) >> 1
                 v = (v + 1) >> 1
-                shift -= 1
+                c[_SHIFT] = c[_SHIFT] - 1
+                c[_SHIFT + 1] = c[_SHIFT + 1] - 1
+                c[_SHIFT + 2] = c[_SHIFT + 2] - 1
             c[_AHEAD_SINE] = t
             c[_AHEAD_TURN] = v
-            c[_SHIFT0] = shift
-            c[_SHIFT1] = shift
-            c[_SHIFT2] = shift
         c = ptr32(int(c) + 4 * _RECORD)
         i += 1
 
 
-# The shapes change by no more than 15/8, 5.8 and 60 times the part of the move; the last by no more than 11.6 either.
+# The shapes change by no more than 15/8, 5.8 and 60 times the part of the move; the last by no more than 11.6 either:
+# e is at most 13, 15 and 17, with coefficients of 30, 29 and 27 bits, p at most 15, 14 and 12.
 @micropython.viper
 def move_ahead(c: ptr32, part: int):
     """Where the part of a move that lies ahead is so large, in 2**-28."""
-    c = ptr32(int(c) + c[2])
-    c[_UP] = 3
-    t = part if part < 0x4000000 else 0x4000000
-    t *= 15
-    shift = 14
-    while t > 0x7FFF:
-        t >>= 1
-        shift -= 1
-    c[_SHIFT2] = shift if shift > 0 else 0
-    t = 6 * part
-    shift = 13
-    while t > 0xFFFF:
-        t >>= 1
-        shift -= 1
-    c[_SHIFT1] = shift
-    t = 2 * part
-    shift = 13
-    while t > 0x7FFF:
-        t >>= 1
-        shift -= 1
-    c[_SHIFT0] = shift
+    n = c[0]
+    first = ptr32(int(c) + c[2])
+    k = 0
+    while k < 3:
+        most = 2 * part
+        e = 0
+        if k == 1:
+            most = 6 * part
+        elif k == 2:
+            most = 15 * (part if part < 0x4000000 else 0x4000000)
+            e = 2
+        while most > 0x7FFF:
+            most >>= 1
+            e += 1
+        first[k + _E] = e
+        i = 0
+        while i < n:
+            c = ptr32(int(first) + 4 * _RECORD * i)
+            c[k + _SHIFT] = c[k + _SHIFT] - e if c[k + _SHIFT] > e else 0
+            i += 1
+        k += 1
 
 
 # s in 2**-30. w = s (1 - s) <= 2**28; products drop their lowest partial term: error <= 4 in 2**-28.
@@ -168,9 +166,9 @@ def move(a: ptr32) -> int:
             place = 0x10000000 - place
             turn = 0 - turn
         if times == 1 and lead:
-            c[_D0] = (place >> (13 - c[_SHIFT0])) - (c[_D0] >> (13 - c[_SHIFT0]))
-            c[_D1] = (speed >> (13 - c[_SHIFT1])) - (c[_D1] >> (13 - c[_SHIFT1]))
-            c[_D2] = (turn >> (16 - c[_SHIFT2])) - (((c[_D2] << sh) >> sh) >> (16 - c[_SHIFT2]))
+            c[_D] = (place >> c[_E]) - (c[_D] >> c[_E])
+            c[_D + 1] = (speed >> c[_E + 1]) - (c[_D + 1] >> c[_E + 1])
+            c[_D + 2] = (turn >> c[_E + 2]) - (((c[_D + 2] << sh) >> sh) >> c[_E + 2])
         else:
             c[_F0] = place >> 15
             c[_F0 + 1] = place & 0x7FFF
@@ -179,9 +177,9 @@ def move(a: ptr32) -> int:
             c[_F2] = turn >> 15
             c[_F2 + 1] = turn & 0x7FFF
             if lead:
-                c[_D0] = place
-                c[_D1] = speed
-                c[_D2] = turn
+                c[_D] = place
+                c[_D + 1] = speed
+                c[_D + 2] = turn
         times -= 1
         t = (words[_STEP] >> 15) * lead + ((words[_STEP] & 0x7FFF) * lead >> 15)
         # Never a sum beyond 2**30, not even to cut it.
@@ -229,10 +227,10 @@ def sine(c: ptr32) -> int:
         if lead:
             s >>= 13
             e >>= 13
-            c[_D1] = (((e * c[_AHEAD_SINE] - s * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
+            c[_D + 1] = (((e * c[_AHEAD_SINE] - s * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
             t = (((s * c[_AHEAD_SINE] + e * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
-            c[_D0] = t
-            c[_D2] = 0 - t
+            c[_D] = t
+            c[_D + 2] = 0 - t
         c = ptr32(int(c) + 4 * _RECORD)
         i += 1
     return last
@@ -252,6 +250,9 @@ def place(c: ptr32):
     acceleration = ptr32(int(velocity) + 4 * n)
     direction = ptr32(int(acceleration) + 4 * n)
     ahead = ptr32(int(c) + c[6])
+    ahead1 = ptr32(int(ahead) + 4 * n)
+    ahead2 = ptr32(int(ahead1) + 4 * n)
+    ahead3 = ptr32(int(ahead2) + 4 * n)
     before = ptr32(int(c) + c[7])
     last = ptr32(int(c) + c[8])
     c = ptr32(int(c) + c[2])
@@ -260,15 +261,12 @@ def place(c: ptr32):
         t = c[_DISTANCE] * f[_F0 + 1] + c[_DISTANCE + 1] * f[_F0] + ((c[_DISTANCE + 1] * f[_F0 + 1]) >> 15) + 0x1000
         t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + (((t << sh) >> sh) >> 13)
         position[i] = t
-        v = (f[_D0] << sh) >> sh
-        ahead[i] = t + ((((c[_DISTANCE] * v + ((c[_DISTANCE + 1] * v) >> 15)) << sh) >> sh) >> f[_SHIFT0])
+        ahead[i] = t + ((((c[_M] * f[_D]) << sh) >> sh) >> c[_SHIFT])
         t = c[_ACCELERATION] * f[_F2 + 1] + c[_ACCELERATION + 1] * f[_F2] + (
             (c[_ACCELERATION + 1] * f[_F2 + 1]) >> 15) + 0x1000
         t = ((c[_ACCELERATION] * f[_F2]) << 2) + (((t << sh) >> sh) >> 13)
         acceleration[i] = t
-        v = (f[_D2] << sh) >> sh
-        v = (c[_ACCELERATION] * v + ((c[_ACCELERATION + 1] * v) >> 15)) << f[_UP]
-        ahead[2 * n + i] = t + (((v << sh) >> sh) >> f[_SHIFT2])
+        ahead2[i] = t + ((((c[_M + 2] * f[_D + 2]) << sh) >> sh) >> c[_SHIFT + 2])
         t = c[_VELOCITY] * f[_F1 + 1] + c[_VELOCITY + 1] * f[_F1] + ((c[_VELOCITY + 1] * f[_F1 + 1]) >> 15) + 0x1000
         t = ((((c[_VELOCITY] * f[_F1]) << 2) + (((t << sh) >> sh) >> 13)) << sh) >> sh
         velocity[i] = t
@@ -276,12 +274,10 @@ def place(c: ptr32):
         last[i] = t
         if t:
             direction[i] = (t >> 31) | 1
-        v = (f[_D1] << sh) >> sh
-        v = ((c[_VELOCITY] * v + ((c[_VELOCITY + 1] * v) >> 15)) << sh) >> sh
-        t = ((t + (v >> f[_SHIFT1])) << sh) >> sh
-        ahead[n + i] = t
+        t += (((c[_M + 1] * f[_D + 1]) << sh) >> sh) >> c[_SHIFT + 1]
+        ahead1[i] = t
         if t:
-            ahead[3 * n + i] = (t >> 31) | 1
+            ahead3[i] = (t >> 31) | 1
         c = ptr32(int(c) + 4 * _RECORD)
         f = ptr32(int(f) + stride)
         i += 1

@@ -29,8 +29,8 @@ _RECORD = const(10)
 
 
 @micropython.viper
-def _begin(a: ptr32) -> int:
-    """How many cycles it takes."""
+def _begin(a: ptr32):
+    """How many cycles it takes, and what is bled off."""
     c = ptr32(int(a) + a[2])
     i = 0
     n = a[0]
@@ -74,7 +74,6 @@ def _begin(a: ptr32) -> int:
         c[_GAIN + 1] = x & 0x7FFF
         c = ptr32(int(c) + 4 * _RECORD)
         i += 1
-    return longest
 
 
 # The quintic as in shapes.move. h1 <= 0.28 in 2**-28: from slope 1 to rest.
@@ -165,8 +164,9 @@ class Stop:
     def __init__(self, axes, settings):
         n = axes.n
         axes.array("stop_records", _RECORD * n)
-        axes.array("stop_words", _WORDS)
+        self._words = axes.array("stop_words", _WORDS)
         axes.array("stop_shapes", 2)
+        self._k = axes.name("stop_k", "motion_k", 0, 1)
         self.bound = axes.bind(
             "stop_records", "velocity_command", "stop_acceleration", "velocity_before", "stop_words", "motion_k",
             "stop_shapes", "position_command", "acceleration_command", "ahead")
@@ -175,10 +175,17 @@ class Stop:
         settings.derive(split, axes.bind("step_mantissa", "step_shift", "stop_way", _RECORD))
 
     def begin(self):
-        """From the speeds and accelerations that there are; how many cycles it takes."""
-        return _begin(self.bound)
+        """From the speeds and accelerations that there are."""
+        _begin(self.bound)
+
+    @property
+    def cycles(self):
+        """How many cycles it takes."""
+        return self._words[_CYCLES]
 
     def step(self, bound):
         """The setpoint of this cycle; 1 at rest."""
+        if not self._k[0]:
+            _begin(bound)
         _shapes(bound)
         return _follow(bound)
