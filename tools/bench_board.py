@@ -3,8 +3,8 @@
 On QEMU's Cortex-M3, in instructions, as counted by QEMU: each model in viper and as a native module (the files that a
 board gets), the same integer program in C, and the formulas in floating point, as C without an FPU and as MicroPython;
 all with gcc -O2, and at one state inside the limits. On rp2040py: cycles of the RP2040 (without the waits of its
-flash), and what follows at 125 MHz: calls a second of the model alone, the bus sets the cycle. The steps of a moving
-cycle are those of the crank; the drives are scripted, making the bus text is part of drives.write.
+flash), and what follows at 125 MHz: calls a second of the model alone, the bus sets the cycle. The
+control step is measured by board_step.py.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host" / "tests"))
 
+from board_step import step_costs
 from compiled_models import READY, model
 from emulated import Mps2, Pico, RawRepl
 
 from idmkit.board.model_file import compile_module
-from idmkit.board.settings import parameter_image
 from idmkit.fixedpoint import Limits, Program
 from idmkit.fixedpoint.c_source import write_c
 from idmkit.fixedpoint.formula import Node, Op
@@ -36,18 +36,14 @@ from idmkit.fixedpoint.scaling import INPUT_EXPONENTS
 from idmkit.link.client import Board
 from idmkit.rig.model_cost import ICOUNT, INSTRUCTIONS_A_TICK
 from idmkit.rig.qemu import find_qemu
-from idmkit.robot import load_robot
 
 ROOT = Path(__file__).resolve().parents[1]
-CYCLE_ROBOT = "crank"
 PICO_HZ = 125e6
 CALLS = 100
 """As in cost.c."""
-CYCLES, PICO_CYCLES = 200, 20
 GOALS = {("puma", "viper"): 6000, ("scara", "viper"): 900}
 """Instructions at most."""
 NATIVE_TO_GCC = 1.3
-BENCH_FILES = [ROOT / "firmware" / "tests" / name for name in ("bench.py", "scripted.py", "support.py")]
 COST = ROOT / "tools" / "micropython" / "bench"
 MPS2 = ROOT / "tools" / "micropython" / "mps2"
 FLAGS = ("-mthumb", "-mcpu=cortex-m3", "-mfloat-abi=soft", "-O2", "-fsingle-precision-constant", "-DREAL=float",
@@ -221,58 +217,11 @@ def model_costs(robot: str) -> dict[str, Any]:
     }
 
 
-def cycle_files(architecture: str, folder: Path) -> list[Path]:
-    """What the cycle of the crank needs on the board: its model, an image that uses it, the scripts."""
-    program, _ = model(CYCLE_ROBOT)
-    (folder / "model.mpy").write_bytes(compile_module(program, architecture))
-    # Any parameters will do: the program's time does not depend on them.
-    values = {parameter.key: 0.0 for parameter in program.parameters}
-    (folder / "image.bin").write_bytes(parameter_image(load_robot(CYCLE_ROBOT), program, values).pack())
-    return [folder / "model.mpy", folder / "image.bin", COST / "cost.py", *BENCH_FILES]
-
-
-def cycle_on_cortex_m3() -> dict[str, Any]:
-    """Instructions of the crank's cycle and of its steps."""
-    with tempfile.TemporaryDirectory() as folder, Mps2(
-        Path(folder), cycle_files("armv7m", Path(folder)), ICOUNT
-    ) as board:  # fmt: skip
-        repl = at_prompt(board.port)
-        repl.run("import cost, time")
-        found = json.loads(repl.run(f"cost.run(time.ticks_cpu, {CYCLES})"))
-        repl.close()
-    return scaled(found, INSTRUCTIONS_A_TICK)
-
-
-def cycle_on_pico() -> dict[str, Any]:
-    """Cycles of the RP2040 for the crank's cycle and its steps."""
-    with tempfile.TemporaryDirectory() as folder, Pico() as board:
-        repl = RawRepl(board.port)
-        for file in cycle_files("armv6m", Path(folder)):
-            board.put(repl, file.name, file.read_bytes())
-        repl.run("import cost, time")
-        found = json.loads(repl.run(f"cost.run(time.ticks_us, {PICO_CYCLES})"))
-        repl.close()
-    return scaled(found, PICO_HZ / 1e6)
-
-
-def scaled(found: dict[str, Any], factor: float) -> dict[str, Any]:
-    """Ticks times `factor`, but for ratios."""
-    return {
-        name: scaled(value, factor)
-        if isinstance(value, dict)
-        else round(value, 2)
-        if " to " in name
-        else round(value * factor)
-        for name, value in found.items()
-    }
-
-
 def main() -> None:
     """Measures and prints."""
     subprocess.run([ROOT / "tools" / "build_micropython", "mps2", "rp2"], check=True)
     began = time.monotonic()
     models = {robot: model_costs(robot) for robot in READY}
-    pico = cycle_on_pico()
     met = all(models[robot]["cortex_m3_instructions"][backend] <= most for (robot, backend), most in GOALS.items())
     met = met and all(found["native_to_gcc"] <= NATIVE_TO_GCC for found in models.values())
     print(
@@ -281,10 +230,7 @@ def main() -> None:
                 "benchmark": "board",
                 "models": models,
                 "models_meet_goals": met,
-                "cycle_of": CYCLE_ROBOT,
-                "cycle_cortex_m3_instructions": cycle_on_cortex_m3(),
-                "cycle_rp2040_cycles": pico,
-                "rp2040_steps_per_second": round(PICO_HZ / pico["cycle"]),
+                "step": step_costs(),
                 "took_s": round(time.monotonic() - began, 1),
             }
         )

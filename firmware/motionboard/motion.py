@@ -63,7 +63,8 @@ _KIND = const(0)
 _PENDING = const(1)
 _START = const(2)
 _WORDS = const(3)
-# As in axis.py.
+# STOP, and as in axis.py.
+_STOP = const(3)
 _TODO_MOVE = const(4)
 _TODO_WAIT = const(16)
 
@@ -193,15 +194,25 @@ def wait(a: ptr32) -> int:
 
 
 @micropython.viper
+def _run_out(a: ptr32):
+    """The source has no more to give. The stop begins with the next cycle: this one has had its work."""
+    words = ptr32(int(a) + a[2])
+    words[_PENDING] = _STOP
+    words[_START] = ptr32(int(a) + a[3])[0]
+    todo = ptr32(int(a) + a[4])
+    todo[0] = todo[0] | _TODO_WAIT
+
+
+@micropython.viper
 def step(running):
     """The setpoint of this cycle, by the source that stands in `running`."""
-    source, bound, finish, finishing, rest, resting, stop = running[0]
+    source, bound, finish, finishing, rest, resting, stop, stopping = running[0]
     ended = int(source(bound))
     finish(finishing)
     if ended == 1:
         rest(resting)
     elif ended:
-        stop()
+        stop(stopping)
 
 
 class Between:
@@ -290,12 +301,13 @@ class Motion:
             Trapezoid(self, segments),
             Stream(self, segments),
         )
+        self.waiting = axes.bind("motion_state", "cycle", "todo", "motion_k")
         # What a cycle needs of each source, and of the one that moves the axes.
         self.runs = [source and (
             source.step, source.bound, getattr(source, "finish", _settle), getattr(source, "finishing", self._settling),
-            _rest, self._settling, self._run_out) for source in self.sources]
+            _rest, self._settling, _run_out, self.waiting) for source in self.sources]
+        self.runs[STREAM] = self.runs[STREAM][:6] + (self._run_dry, self.waiting)
         self.running = [None]
-        self.waiting = axes.bind("motion_state", "cycle", "todo", "motion_k")
         # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
         self._report = report
         self._event = array("i", (0, 0, 0, 0))
@@ -368,12 +380,13 @@ class Motion:
         self._state[_START] = start_cycle
         self.axes.remind(TODO_WAIT, kind != HOLD)
 
-    def _run_out(self):
-        """The source has no more to give. The stop begins with the next cycle: this one has had its work."""
-        if self.kind == STREAM and self._report:
+    def _run_dry(self, waiting):
+        """The stream wants points."""
+        if self._report:
             stream = self.sources[STREAM]
             self._event[2] = stream.received
             self._event[3] = stream.wanted
             self._report(_STREAM_UNDERRUN, 0, self._event)
-        if self.kind != STOP:
-            self._wait(STOP, self.axes.cycle[0])
+        # What is reported may stop everything.
+        if self.kind == STREAM:
+            _run_out(waiting)

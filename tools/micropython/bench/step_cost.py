@@ -1,7 +1,7 @@
 """Runs on the board: what a control step costs, without the text of the bus and the link, in ticks, as JSON.
 
 The real controller runs on an image and a model; its drives follow every target after the delays that the image
-expects, and say so in frames that have already been taken apart. Needs model.mpy and image.bin on the board.
+expects, and say so in frames that have already been taken apart. Needs model.mpy, image.bin and model_cost.py on the board.
 """
 
 import gc
@@ -11,6 +11,7 @@ from array import array
 
 import micropython
 import model
+from model_cost import model_cost
 
 from drives import cia402, slcan
 from idmwire import image
@@ -22,7 +23,7 @@ _CALLS = 20
 
 
 @micropython.viper
-def nothing(a: ptr32) -> int:
+def nothing(_a: ptr32) -> int:
     return 0
 
 
@@ -49,16 +50,17 @@ class Board:
 
 
 class Bench:
-    """The controller with its drives on, all channels of every axis captured."""
+    """The controller with its drives on and four channels of every axis captured."""
 
     def __init__(self, ticks):
         self.ticks = ticks
-        cia402.Drives.connect = lambda drives, wait: True
+        cia402.Drives.connect = lambda _drives, _wait: True
         self.controller = controller = Controller(Board())
         controller.model = model
         with open("image.bin", "rb") as file:
             contents = image.unpack(file.read())
         controller.configure(contents)
+        self.step = controller.cycle
         self.n = n = contents.n_axes
         self.drives = drives = controller.drives
         drives.connected = True
@@ -78,6 +80,9 @@ class Bench:
                 controller.axes.statusword[axis] = 0x27
         for _ in range(controller.settings.feedforward_ramp[0] + 20):
             self.cycle()
+        for index in range(4 * n):
+            controller.capture.pick(index, index // n, index % n)
+        controller.capture.start(controller.cycle_number + 1, 0, 1, 4 * n)
 
     def feed(self):
         """What the drives have answered."""
@@ -95,8 +100,9 @@ class Bench:
         self.feed()
         controller = self.controller
         controller.since_heartbeat = 0
+        controller.capture.arrived = controller.capture.filled
         ticks = self.ticks
-        step = controller.cycle
+        step = self.step
         begun = ticks()
         step()
         return time.ticks_diff(ticks(), begun)
@@ -106,8 +112,10 @@ class Bench:
         found = array("i", bytes(4 * n))
         gc.collect()
         gc.disable()
+        free = gc.mem_free()
         for k in range(n):
             found[k] = self.cycle()
+        assert gc.mem_free() == free, "a step has allocated"
         gc.enable()
         return found
 
@@ -127,6 +135,7 @@ class Bench:
         """Mean ticks of a call, without those of a call that does nothing."""
         ticks = self.ticks
         empty = self.controller._parts[3]
+        gc.collect()
         begun = ticks()
         for _ in range(_CALLS):
             function(*arguments)
@@ -143,24 +152,29 @@ def summary(found, empty):
 
 
 def run(ticks, n):
-    """Prints what was found: so many steps each of holding, of a move and of a sine, all channels captured."""
+    """Prints what was found: so many steps each of holding, of a move and of a sine.
+
+    A move ends within its steps, a sine begins its stop.
+    """
     bench = Bench(ticks)
     controller = bench.controller
-    axes, dynamics, moving = controller.axes, controller.dynamics, controller.motion
+    axes, moving = controller.axes, controller.motion
     # What the clock and the calls of two empty functions take, the cycle and the sending.
     empty = 2 * bench.mean(lambda: None) + bench.mean(ticks)
     result = {}
     for name, kind in (("hold", 0), ("move", motion.MOVE), ("sine", motion.SINE_WAVE)):
         if kind:
-            bench.begin(kind, n + 100)
-        kinds = bench.steps(n)
-        result[name] = summary(kinds, empty)
+            bench.begin(kind, n - n // 10)
+        result[name] = summary(bench.steps(n), empty)
+        while moving.moving:
+            bench.cycle()
         if kind:
+            bench.begin(kind, 1000)
+            bench.steps(10)
             result[name]["source"] = bench.mean(motion.step, moving.running)
             controller.stop()
             while moving.moving:
                 bench.cycle()
-    result["dynamics"] = bench.mean(
-        dynamics.evaluate, axes.ahead, dynamics.parameters, axes.model_output, axes.sine, 0)
+    result["dynamics"] = model_cost(ticks, model, list(axes.ahead), [0] * model.N_PARAMETERS)[0]
     assert not controller.faults.latched, controller.faults.latched
     print(json.dumps(result))
