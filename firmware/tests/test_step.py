@@ -1,7 +1,6 @@
 # The step of six axes: nothing allocates, whatever moves them, and nothing has grown after many of them.
 
 import gc
-from array import array
 
 import micropython
 from bench import Bench, Weights

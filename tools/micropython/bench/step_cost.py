@@ -1,7 +1,8 @@
 """Runs on the board: what a control step costs, without the text of the bus and the link, in ticks, as JSON.
 
 The real controller runs on an image and a model; its drives follow every target after the delays that the image
-expects, and say so in frames that have already been taken apart. Needs model.mpy, image.bin and model_cost.py on the board.
+expects, and say so in frames that have already been taken apart. Needs model.mpy, image.bin and model_cost.py on the
+board.
 """
 
 import gc
