@@ -30,7 +30,8 @@ POINTERS = ("ptr8", "ptr16", "ptr32")
 def firmware_link() -> Any:
     """The firmware's module `motionboard.link`, imported here."""
     stand_in = types.ModuleType("micropython")
-    stand_in.viper = lambda function: function  # type: ignore[attr-defined]
+    for name in ("viper", "native", "const"):
+        setattr(stand_in, name, lambda what: what)
     sys.modules["micropython"] = stand_in
     for name in POINTERS:
         setattr(builtins, name, bytearray)
