@@ -1,0 +1,232 @@
+"""Collision: pushes of a tenth of each joint's largest torque, at rest, moving and reversing; how soon they are seen.
+
+The firmware computes its torque error in every run; the momentum observer works on the same samples. Thresholds of both
+come from a free motion with other frequencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from idmkit.bench import RobotModel
+from idmkit.bench.moves import move_time, move_to
+from idmkit.bench.performance import named
+from idmkit.bench.run import Run, capture_while
+from idmkit.collision import MomentumObserver, Thresholds, first_alarm, suggest
+from idmkit.collision.thresholds import alarms
+from idmkit.experiments.outcome import Curve, Outcome, Panel, Table
+from idmkit.experiments.stage import Stage, stage
+from idmkit.link import motion
+from idmkit.robot import Axis, Robot
+
+Array = NDArray[np.float64]
+
+CHANNELS = ("position_feedback", "torque_feedback", "torque_error", "velocity_command")
+SHARE = 0.1
+"""Of the joint's largest torque."""
+PUSH_S, BETWEEN_S = 0.1, 0.5
+FREE_S, FREE_SCALE = 30.0, 0.8
+BANDWIDTH_HZ = 40.0
+GOALS_MS = {"observer": 10.0, "torque error": 20.0}
+PHASES = ("at rest", "moving", "reversing")
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A push on one axis in one phase; samples until each detector saw it, None where it did not."""
+
+    axis: Axis
+    phase: str
+    effort: float
+    found: dict[str, int | None]
+
+
+def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
+    """Identifies, learns the thresholds, pushes."""
+    with stage(robot, seed, RobotModel.of(robot)) as here:
+        say("identification")
+        values = here.identified(here.identify())
+        here.use(values)
+        lags = np.array([axis.drive.torque_feedback_lag_cycles for axis in robot.axes])
+        observer = MomentumObserver(here.compiled.graph, values, robot.cycle_time_s, lags, BANDWIDTH_HZ)
+        say("free motion")
+        recorded = [_signals(run, observer) for run in (_sines(here, FREE_SCALE, FREE_S, []), _moves_and_rests(here))]
+        free = {name: np.vstack([signals[name] for signals in recorded]) for name in recorded[0]}
+        coulomb = [values[f"{axis.name}.Fc"] for axis in robot.axes]
+        thresholds = {
+            name: [
+                suggest(free[name][:, k], free["speed"][:, k], axis.velocity_max, ends * coulomb[k])
+                for k, axis in enumerate(robot.axes)
+            ]
+            for name, ends in (("torque error", 2), ("observer", 1))
+        }
+        say("pushes at rest")
+        rest = _at_rest(here, observer, thresholds)
+        pushes = list(rest)
+        for phase in PHASES[1:]:
+            say(f"pushes {phase}")
+            pushes += _in_motion(here, observer, thresholds, phase)
+    return _outcome(robot, pushes, thresholds, free)
+
+
+def _signals(run: Run, observer: MomentumObserver) -> dict[str, Array]:
+    """Both detectors' signals and the commanded speed, [S, n] each."""
+
+    def columns(name: str) -> Array:
+        return np.column_stack([named(run.record, axis, name) for axis in observer.graph.axes])
+
+    residual = observer.residual(columns("position_feedback"), columns("torque_feedback"))
+    return {"torque error": columns("torque_error"), "observer": residual, "speed": columns("velocity_command")}
+
+
+def _sines(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[int, int, float]]) -> Run:
+    """The identification sines, `scale` times as fast, with pushes (axis, cycle of the motion, effort)."""
+    bench = here.bench
+    runs = [axis.identification for axis in bench.robot.axes]
+    cycles = bench.cycles(seconds)
+
+    def start(cycle: int) -> None:
+        _push(here, cycle, pushes)
+        motion.sine(
+            bench.board,
+            [own.target for own in runs],
+            [scale * own.frequency_hz for own in runs],
+            cycles,
+            start_cycle=cycle,
+        )
+
+    with bench.armed():
+        move_to(bench, [own.start for own in runs])
+        found = capture_while(bench, CHANNELS, cycles, start)
+        bench.settle()
+    return found
+
+
+def _moves_and_rests(here: Stage) -> Run:
+    """Moves between the ends and the middles of the identification runs, with rests: friction holds in many ways."""
+    bench = here.bench
+    rest = bench.cycles(BETWEEN_S)
+    runs = [axis.identification for axis in bench.robot.axes]
+    start, target = ([getattr(own, end) for own in runs] for end in ("start", "target"))
+    middle = [(a + b) / 2 for a, b in zip(start, target, strict=True)]
+    stops = [middle, start, middle, target, middle]
+    seconds = sum(move_time(bench.robot, a, b) + BETWEEN_S for a, b in pairwise(stops))
+
+    def go(_: int) -> None:
+        for goal in stops[1:]:
+            move_to(bench, goal)
+            bench.run(rest)
+
+    with bench.armed():
+        move_to(bench, stops[0])
+        found = capture_while(bench, CHANNELS, bench.cycles(seconds), go)
+        bench.settle()
+    return found
+
+
+def _push(here: Stage, cycle: int, pushes: Sequence[tuple[int, int, float]]) -> None:
+    """Pushes for PUSH_S, told by the board's cycles."""
+    ahead = here.rig.cycle - here.bench.board.status().cycle
+    for axis, at, effort in pushes:
+        here.rig.push(axis, effort, cycles=here.bench.cycles(PUSH_S), from_cycle=cycle + at + ahead)
+
+
+def _effort(axis: Axis) -> float:
+    return SHARE * axis.drive.joint_peak_torque
+
+
+def _at_rest(here: Stage, observer: MomentumObserver, thresholds: dict[str, list[Thresholds]]) -> list[Pushed]:
+    """All axes hold in the middle of their runs."""
+    bench, axes = here.bench, here.robot.axes
+    between = bench.cycles(BETWEEN_S)
+    pushes = [(k, (k + 1) * between, _effort(axis)) for k, axis in enumerate(axes)]
+    with bench.armed():
+        move_to(bench, [(own.start + own.target) / 2 for own in (axis.identification for axis in axes)])
+        bench.settle()
+        found = capture_while(bench, CHANNELS, (len(axes) + 2) * between, lambda cycle: _push(here, cycle, pushes))
+    return _judged(here, _signals(found, observer), thresholds, pushes, PHASES[0])
+
+
+def _in_motion(
+    here: Stage, observer: MomentumObserver, thresholds: dict[str, list[Thresholds]], phase: str
+) -> list[Pushed]:
+    """Each axis pushed against its way at its highest speed, or at a reversal, one after the other."""
+    pushes, at = [], BETWEEN_S
+    for k, axis in enumerate(here.robot.axes):
+        frequency = axis.identification.frequency_hz
+        # The sine begins at one end: middles are at odd quarters of a period, ends at halves.
+        quarter = 0.25 / frequency
+        turn = np.ceil(at / quarter)
+        turn += (turn % 2 == 0) if phase == "moving" else (turn % 2 == 1)
+        pushes.append((k, here.bench.cycles(float(turn * quarter)), _effort(axis)))
+        at = turn * quarter + BETWEEN_S
+    run = _sines(here, 1.0, at + BETWEEN_S, pushes)
+    return _judged(here, _signals(run, observer), thresholds, pushes, phase)
+
+
+def _judged(
+    here: Stage,
+    signals: dict[str, Array],
+    thresholds: dict[str, list[Thresholds]],
+    pushes: Sequence[tuple[int, int, float]],
+    phase: str,
+) -> list[Pushed]:
+    """How many samples after its begin each push was seen on its own axis, while it lasted."""
+    last = here.bench.cycles(PUSH_S)
+    pushed = []
+    for k, at, effort in pushes:
+        found: dict[str, int | None] = {}
+        for name, levels in thresholds.items():
+            delay = first_alarm(signals[name][:, k], signals["speed"][:, k], levels[k], at)
+            found[name] = None if delay is None or delay > last else delay
+        pushed.append(Pushed(here.robot.axes[k], phase, effort, found))
+    return pushed
+
+
+def _outcome(
+    robot: Robot, pushes: Sequence[Pushed], thresholds: dict[str, list[Thresholds]], free: dict[str, Array]
+) -> Outcome:
+    ms = 1e3 * robot.cycle_time_s
+    rows = []
+    for k, axis in enumerate(robot.axes):
+        own = [push for push in pushes if push.axis is axis]
+        for name, levels in thresholds.items():
+            times = [_time(push.found[name], ms) for push in own]
+            rows.append(
+                [f"{axis.name}, {name}", f"{own[0].effort:.3g}", f"{levels[k].slow:.3g}", f"{levels[k].moving:.3g}",
+                 *times]
+            )  # fmt: skip
+    false = {
+        name: int(sum(alarms(free[name][:, k], free["speed"][:, k], level).sum() for k, level in enumerate(levels)))
+        for name, levels in thresholds.items()
+    }
+    notes = [
+        f"goals: {', '.join(f'{name} {goal:g} ms' for name, goal in GOALS_MS.items())}; '-': not seen while it lasted",
+        "an axis at rest does not show a push that its Coulomb friction holds",
+    ]
+    title = f"{robot.name}: pushes of {100 * SHARE:.0f} % of the largest torque for {PUSH_S:g} s; ms until seen"
+    table = Table(title, ["", "push", "slow level", "moving level", *PHASES], rows, notes)
+    panels = []
+    for k, axis in enumerate(robot.axes):
+        time = robot.cycle_time_s * np.arange(len(free["speed"]))
+        level = thresholds["observer"][k].moving
+        curves = [Curve(name, time, free[name][:, k]) for name in thresholds]
+        panels.append(Panel(f"{axis.name}, free motion", "s", "Nm" if axis.revolute else "N", curves, (-level, level)))
+    data = {
+        "pushes": [
+            {"axis": push.axis.name, "phase": push.phase, "effort": push.effort,
+             **{f"{name} ms": None if delay is None else delay * ms for name, delay in push.found.items()}}
+            for push in pushes
+        ],
+        "alarms_in_free_motion": false,
+    }  # fmt: skip
+    return Outcome("collision", robot.name, [table], panels, data)
+
+
+def _time(delay: int | None, ms: float) -> str:
+    return "-" if delay is None else f"{delay * ms:.0f}"
