@@ -17,6 +17,9 @@ from idmkit.robot import Robot
 
 Values = Mapping[str, float]
 
+ANSWER_S = 2.0
+"""First wait for an answer: what else this machine does must not end an experiment."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -76,7 +79,7 @@ def stage(robot: Robot, seed: int, model: RobotModel | None) -> Iterator[Stage]:
     with (
         tempfile.TemporaryDirectory(prefix="idmkit-") as folder,
         Rig(robot, seed=seed, folder=Path(folder)) as rig,
-        Board.open(rig.port, joints) as board,
+        Board.open(rig.port, joints, timeout_s=ANSWER_S) as board,
     ):
         if model is not None:
             flash_model(board, model.program)
