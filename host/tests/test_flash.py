@@ -166,6 +166,25 @@ def test_the_command_flashes_and_tells(board: UnixBoard, flashed_folder: tuple[P
     assert_whole(board, flashed_folder[1])
 
 
+def test_a_process_that_is_killed_while_it_copies(
+    board: UnixBoard, flashed_folder: tuple[Path, int], tmp_path: Path
+) -> None:
+    for name in done_files():
+        if name.startswith("idmwire/"):
+            (board.folder / name).write_bytes(b"another one")
+    process = cli.start("flash", board.port, "--board", "unix", "--backups", tmp_path)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("copy:") and "(5 of" in line:
+            break
+    process.kill()
+    process.communicate()
+    assert (board.folder / UPDATE).exists()
+    flashed(board, tmp_path)
+    assert_whole(board, flashed_folder[1])
+    assert board.files() == done_files() | {"notes.dat": b"notes"}
+
+
 def test_the_mark_is_what_main_looks_for(board: UnixBoard) -> None:
     main, _ = firmware.find_firmware()
     assert firmware.constants(main)["UPDATE"] == UPDATE

@@ -83,9 +83,7 @@ class _Update:
         self._marked = False
 
     def run(self, folder: Path, prompt_s: float) -> None:
-        held = self._held_by_firmware()
-        if held is None and self._sleeps(prompt_s):
-            held = self._held_by_firmware()
+        held = self._reach(prompt_s)
         with self._step("prompt"):
             repl = Repl.enter(self._port, wait_s=prompt_s)
         with repl:
@@ -102,21 +100,38 @@ class _Update:
         with self._step("greet"):
             self._greet()
 
-    def _sleeps(self, prompt_s: float) -> bool:
-        """Restarts a board that stands at its prompt with firmware on it, to have its settings told; True for one."""
-        with self._step("prompt"), Repl.enter(self._port, wait_s=prompt_s) as repl:
-            there = repl.hashes()
-            if UPDATE in there:
-                try:
-                    backup.parse(repl.read(UPDATE).decode(errors="replace"))
-                    return False
-                except ValueError:
-                    # The power went while it was written, so nothing else has changed.
-                    repl.remove(UPDATE)
-            if not any(_is_firmware(path) for path in there):
+    def _reach(self, prompt_s: float) -> Backup | None:
+        """Looks for firmware and for a prompt by turns; what the firmware told before it left the port to us.
+
+        A board that stands at its prompt with firmware on it is restarted once, to have its settings told. None where
+        there is only a prompt.
+        """
+        deadline, restarted = time.monotonic() + prompt_s, False
+        while True:
+            held = self._held_by_firmware()
+            if held is not None:
+                return held
+            try:
+                with self._step("prompt"), Repl.enter(self._port, wait_s=0) as repl:
+                    if restarted or not self._sleeps(repl):
+                        return None
+                    repl.reset()
+                restarted = True
+            except LinkError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def _sleeps(self, repl: Repl) -> bool:
+        """True for a board with firmware that an update has not begun to change."""
+        there = repl.hashes()
+        if UPDATE in there:
+            try:
+                backup.parse(repl.read(UPDATE).decode(errors="replace"))
                 return False
-            repl.reset()
-        return True
+            except ValueError:
+                # The power went while it was written, so nothing else has changed.
+                repl.remove(UPDATE)
+        return any(_is_firmware(path) for path in there)
 
     def _at_prompt(self, repl: Repl, held: Backup | None, folder: Path) -> None:
         there = repl.hashes()
