@@ -94,6 +94,7 @@ def lines(found: dict[str, Any]) -> dict[str, Any]:
     return {
         "dynamics": found["dynamics"],
         "rest": rest,
+        "parts_of_the_rest": found["parts"],
         "motion_source": {name: found[name]["source"] for name in ("move", "sine")},
         "step": {name: found[name]["median"] for name in ("hold", "move", "sine")},
         "worst": max(kind["worst"] for kind in kinds),

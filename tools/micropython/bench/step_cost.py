@@ -14,10 +14,13 @@ import micropython
 import model
 from model_cost import model_cost
 
-from drives import cia402, slcan
+from drives import cia402, slcan, units, watch
 from idmwire import image
 from motionboard import motion
+from motionboard.capture import sample
 from motionboard.controller import Controller
+from motionboard.faults import keep
+from motionboard.guards import judge
 
 _FOLLOWS = 8  # cycles of targets that are remembered
 _CALLS = 20
@@ -135,15 +138,35 @@ class Bench:
     def mean(self, function, *arguments):
         """Mean ticks of a call, without those of a call that does nothing."""
         ticks = self.ticks
-        empty = self.controller._parts[3]
+        empty = self.controller._parts[3:4]
         gc.collect()
         begun = ticks()
         for _ in range(_CALLS):
             function(*arguments)
         between = ticks()
         for _ in range(_CALLS):
-            nothing(empty)
+            nothing(*empty)
         return (time.ticks_diff(between, begun) - time.ticks_diff(ticks(), between)) / _CALLS
+
+
+def nothing_timed(ticks):
+    """Ticks of an empty method, timed as a step is, with an empty function in it."""
+
+    class Empty:
+        def __init__(self):
+            self.send = lambda: None
+
+        @micropython.viper
+        def step(self):
+            self.send()
+
+    step = Empty().step
+    taken = []
+    for _ in range(_CALLS):
+        begun = ticks()
+        step()
+        taken.append(time.ticks_diff(ticks(), begun))
+    return min(taken)
 
 
 def summary(found, empty):
@@ -160,8 +183,8 @@ def run(ticks, n):
     bench = Bench(ticks)
     controller = bench.controller
     axes, moving = controller.axes, controller.motion
-    # What the clock and the calls of two empty functions take, the cycle and the sending.
-    empty = 2 * bench.mean(lambda: None) + bench.mean(ticks)
+    # What is no part of a step: the clock's own time, and the calls of the step and of the sending, both empty.
+    empty = nothing_timed(ticks)
     result = {}
     for name, kind in (("hold", 0), ("move", motion.MOVE), ("sine", motion.SINE_WAVE)):
         if kind:
@@ -178,4 +201,13 @@ def run(ticks, n):
                 bench.cycle()
     result["dynamics"] = model_cost(ticks, model, list(axes.ahead), [0] * model.N_PARAMETERS)[0]
     assert not controller.faults.latched, controller.faults.latched
+    drives = controller.drives
+    result["parts"] = {
+        "read": bench.mean(units.read, drives.reads),
+        "watch": bench.mean(watch.watch, drives.watched),
+        "judge": bench.mean(judge, controller.guards.bound),
+        "write": bench.mean(units.write, drives.writes),
+        "trace": bench.mean(keep, controller.trace.bound),
+        "capture": bench.mean(sample, controller.capture.bound, controller.capture.ring),
+    }
     print(json.dumps(result))
