@@ -3,6 +3,7 @@
     torque_command  = ramp * torque_model(AdditiveTorqueDelay cycles ago)
     TE_now          = torque_model(torque_error_delay cycles ago) - torque_feedback
     TE              = TE_before + TEF (TE_now - TE_before)     kept with 15 more bits than shown
+    |TE|           <= torque_error_max, or torque_error_max_slow where the command is slow (torque_error_slow_velocity)
     PE              = position_command(PositionErrorDelay cycles ago) - position_feedback
 
 Every cycle `judge` makes all that and holds it against the limits at once: a number is within +-limit where neither
@@ -27,13 +28,14 @@ _RAMP_ONE = const(32768)
 GUARDS = ("torque_threshold", "collision", "position_error", "position_limit")
 
 # An axis's record: its limits (derived from the settings), its filter, and the last 32 cycles of its model torque
-# and position command. The torque limit of an axis that is not watched is out of reach of the error.
+# and position command. The torque error's limit is the smaller one of slow and fast motion, and that of an axis that is
+# not watched out of reach.
 _FED = const(0)  # -1 where the model's torque is fed forward, else 0
 _TORQUE_DELAY = const(1)
 _ERROR_DELAY = const(2)
 _POSITION_DELAY = const(3)
 _THRESHOLD = const(4)
-_TORQUE_ERROR_MAX = const(5)
+_TORQUE_ERROR_LEAST = const(5)
 _POSITION_ERROR_MAX = const(6)
 _LOWEST = const(7)
 _RANGE = const(8)  # highest - lowest
@@ -74,7 +76,10 @@ def _derive(a: ptr32):
         g[_ERROR_DELAY] = ptr32(int(a) + a[9])[i]
         g[_POSITION_DELAY] = ptr32(int(a) + a[10])[i]
         g[_THRESHOLD] = ptr32(int(a) + a[11])[i]
-        g[_TORQUE_ERROR_MAX] = most[i] if model[i] != 0 and enable[i] != 0 else 0x3FFFFFFF
+        least = most[i]
+        if ptr32(int(a) + a[15])[i] != 0 and ptr32(int(a) + a[14])[i] < least:
+            least = ptr32(int(a) + a[14])[i]
+        g[_TORQUE_ERROR_LEAST] = least if model[i] != 0 and enable[i] != 0 else 0x3FFFFFFF
         g[_POSITION_ERROR_MAX] = ptr32(int(a) + a[12])[i]
         g[_FILTER] = ptr32(int(a) + a[13])[i]
         lowest = (low[i] << sh) >> sh
@@ -135,7 +140,7 @@ def judge(g: ptr32) -> int:
         g[_STATE_LOW] = rest & 0x7FFF
         g[_STATE_HIGH] = t
         error[i] = t
-        bad = (g[_TORQUE_ERROR_MAX] - t) | (g[_TORQUE_ERROR_MAX] + t) | bad
+        bad = (g[_TORQUE_ERROR_LEAST] - t) | (g[_TORQUE_ERROR_LEAST] + t) | bad
         t = position[i]
         g[at + _POSITIONS] = t
         t -= g[_LOWEST]
@@ -197,10 +202,16 @@ def _lasting(a: ptr32, event: ptr32) -> int:
     sh = a[1]
     error = ptr32(int(a) + a[3])
     duration = ptr32(int(a) + a[4])
+    velocity = ptr32(int(a) + a[5])
     found = 0
     while i < n:
         v = (error[i] << sh) >> sh
-        top = g[_TORQUE_ERROR_MAX]
+        top = g[_TORQUE_ERROR_LEAST]
+        if top != 0x3FFFFFFF:
+            speed = (velocity[i] << sh) >> sh
+            if speed < 0:
+                speed = 0 - speed
+            top = ptr32(int(a) + a[6])[i] if speed < ptr32(int(a) + a[7])[i] else ptr32(int(a) + a[8])[i]
         if v > top or v < 0 - top:
             g[_ABOVE] = g[_ABOVE] + 1
             if found == 0:
@@ -251,12 +262,14 @@ class Guards:
         self.bound = axes.bind(
             "guard_records", "guard_words", "model_output", "torque_model", "torque_command", "torque_feedback",
             "torque_error", "position_command", "position_feedback", "position_error", "heartbeat_timeout")
-        self._lasts = axes.bind("guard_records", "torque_error", "torque_error_duration")
+        self._lasts = axes.bind(
+            "guard_records", "torque_error", "torque_error_duration", "velocity_command", "torque_error_max_slow",
+            "torque_error_slow_velocity", "torque_error_max")
         self._restarts = axes.bind("guard_records", "position_command")
         settings.derive(_derive, axes.bind(
             "guard_records", "dynamic_model", "torque_error_enable", "torque_error_max", "position_min", "position_max",
             "additive_torque_delay", "torque_error_delay", "position_error_delay", "torque_threshold",
-            "position_error_max", "torque_error_filter"))
+            "position_error_max", "torque_error_filter", "torque_error_max_slow", "torque_error_slow_velocity"))
 
     @property
     def ramp(self):

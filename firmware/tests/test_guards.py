@@ -245,6 +245,32 @@ def test_a_collision_lasts_its_cycles_in_a_row():
     assert now(1, -201) is None
 
 
+def test_slow_motion_has_a_limit_of_its_own():
+    axes, settings, guards = make_guards(
+        2, torque_error_enable=1, torque_error_max=(100, 300), torque_error_max_slow=(250, 50), torque_error_delay=0,
+        torque_error_slow_velocity=1000)
+
+    def now(axis, velocity, error):
+        axes.velocity_command[axis] = velocity
+        axes.torque_feedback[axis] = -error
+        return tripped(guards)
+
+    for velocity in (0, 999, -999):
+        assert now(0, velocity, 250) is None
+        assert now(0, velocity, -251) == ("collision", 0, -251, 250)
+    for velocity in (1000, -1000, 2**30 - 1, 1 - 2**30):
+        assert now(0, velocity, 100) is None
+        assert now(0, velocity, 101) == ("collision", 0, 101, 100)
+    assert now(0, 0, 0) is None
+    assert now(1, 0, 51) == ("collision", 1, 51, 50)
+    assert now(1, 1000, 300) is None
+    assert now(1, 1000, 301) == ("collision", 1, 301, 300)
+    write(settings, "torque_error_slow_velocity", 1, 0)
+    assert now(1, 0, 300) is None
+    write(settings, "torque_error_enable", 1, 0)
+    assert now(1, 0, 2**29) is None
+
+
 def write(settings, name, axis, value):
     assert settings.take(settings.slot(properties.BY_NAME[name], axis), words([value]))
 

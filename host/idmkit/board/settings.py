@@ -130,6 +130,8 @@ def axis_settings(robot: Robot, index: int, *, with_model: bool) -> dict[str, in
     in_si = (
         ("torque_threshold", guards.torque_threshold, "guards.torque_threshold"),
         ("torque_error_max", guards.torque_error_max, "guards.torque_error_max"),
+        ("torque_error_max_slow", guards.torque_error_max_slow, "guards.torque_error_max_slow"),
+        ("torque_error_slow_velocity", guards.torque_error_slow_velocity, "guards.torque_error_slow_velocity"),
         ("torque_error_filter", guards.torque_error_filter, "guards.torque_error_filter"),
         ("position_min", axis.position_min, "position_min"),
         ("position_max", axis.position_max, "position_max"),
