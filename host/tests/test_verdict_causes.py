@@ -173,7 +173,8 @@ def test_of_three_axes_the_wrong_one_is_named():
     for wrong in range(3):
         factors = [1.4 if k == wrong else 1.0 for k in range(3)]
         equations = equations_of(observed(regressor, DELTA, motions, factors))
-        scales = {scale.axis: scale for scale in torque_scales(equations, np.zeros_like(equations.torque), fit_least_squares(equations))}
+        known = np.zeros_like(equations.torque)
+        scales = {scale.axis: scale for scale in torque_scales(equations, known, fit_least_squares(equations))}
         for k, factor in enumerate(factors):
             assert scales[k].value == pytest.approx(factor, abs=5 * scales[k].std)
             assert scales[k].std < 0.01
