@@ -36,7 +36,8 @@ RESET = const(3)
 _MISSES_COUNTED = const(1000000)
 
 # The words of all drives: a bit for each axis; cycles without an answer, in all and in a row; who has answered last;
-# torque offsets cut to 16 bits; what the board wants of the drives; how many buses there are.
+# torque offsets cut to 16 bits; what the board wants of the drives; how many buses there are;
+# whether all drives have answered and are enabled, and whether all are told to be.
 _ALL = const(0)
 _MISSES = const(1)
 _IN_A_ROW = const(2)
@@ -44,7 +45,9 @@ _ANSWERED = const(3)
 _CUT = const(4)
 _WANTED = const(5)
 _BUSES = const(6)
-_WORDS = const(7)
+_ENABLED = const(7)
+_CALM = const(8)
+_WORDS = const(9)
 # slcan.ANSWERED, slcan.TIME and slcan.STATE_WORDS.
 _BUS_ANSWERED = const(5)
 _BUS_TIME = const(6)
@@ -148,6 +151,7 @@ def read(g: ptr32) -> int:
         bad |= (status[i] & 0x6F) ^ _OPERATION_ENABLED
         g = ptr32(int(g) + 4 * _RECORD)
         i += 1
+    words[_ENABLED] = 0 if bad else 1
     return todo | 1 if bad else todo
 
 
@@ -180,6 +184,14 @@ def write(g: ptr32):
             x = g[_OFFSET_MOST] if x > 0 else 0 - g[_OFFSET_MOST]
         x = ((x + g[_OFFSET_HALF]) >> g[_OFFSET_SHIFT]) * g[_OFFSET] + 0x4000
         offset[i] = ((x << sh) >> sh) >> 15
+        g = ptr32(int(g) + 4 * _RECORD)
+        i += 1
+    # All enabled, and told so: the controlwords are what they were.
+    if words[_CALM] and words[_ENABLED] and wanted == ON:
+        return
+    words[_CALM] = words[_ENABLED] if wanted == ON else 0
+    i = 0
+    while i < n:
         state = status[i] & 0x6F
         word = _DISABLE_VOLTAGE
         if wanted == ON:
@@ -193,7 +205,6 @@ def write(g: ptr32):
         elif wanted == RESET and state & _FAULT_MASK == _FAULT:
             word = _FAULT_RESET
         control[i] = word
-        g = ptr32(int(g) + 4 * _RECORD)
         i += 1
 
 
