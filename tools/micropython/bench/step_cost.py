@@ -24,6 +24,9 @@ from motionboard.guards import judge
 
 _FOLLOWS = 8  # cycles of targets that are remembered
 _CALLS = 20
+_PERIOD = 1000
+# Of a series of this period: mantissa and shift of V and of A.
+_SCALES = (863554413, -2, 694511667, -1)
 
 
 @micropython.viper
@@ -135,6 +138,21 @@ class Bench:
         assert reason is None, reason
         moving.plan(kind, self.controller.cycle_number + 5, cycles)
 
+    def begin_series(self):
+        """A series of six harmonics on all axes, of one period; how large it is does not matter for the time."""
+        moving = self.controller.motion
+        for index, word in enumerate(_SCALES):
+            moving.data[index] = word
+        for axis in range(self.n):
+            moving.start[axis] = self.controller.axes.position_command[axis]
+            # Harmonics 2 and 4, and the others 0: as many products.
+            for index, word in enumerate((4, 0, 0, 1 << 16, -(1 << 14), 0, 0, -(1 << 15), 1 << 12, 0, 0, 0, 0)):
+                moving.data[len(_SCALES) + 13 * axis + index] = word
+        moving.sources[motion.FOURIER].shape(6, _PERIOD)
+        reason = moving.refusal(motion.FOURIER, _PERIOD)
+        assert reason is None, reason
+        moving.plan(motion.FOURIER, self.controller.cycle_number + 5, _PERIOD)
+
     def mean(self, function, *arguments):
         """Mean ticks of a call, without those of a call that does nothing."""
         ticks = self.ticks
@@ -175,39 +193,46 @@ def summary(found, empty):
     return {"median": found[len(found) // 2] - empty, "worst": found[-1] - empty}
 
 
-def run(ticks, n):
-    """Prints what was found: so many steps each of holding, of a move and of a sine.
+KINDS = {"hold": 0, "move": motion.MOVE, "sine": motion.SINE_WAVE}
 
-    A move ends within its steps, a sine begins its stop.
+
+def steps_of(bench, name, n):
+    """Prints the cost of so many steps of holding, of a move, of a sine or of a series, and of its source.
+
+    A move ends within its steps, a sine begins its stop. A series does more in six cycles of eight than in the others.
     """
-    bench = Bench(ticks)
-    controller = bench.controller
-    axes, moving = controller.axes, controller.motion
+    moving = bench.controller.motion
+    if name == "series":
+        bench.begin_series()
+    elif KINDS[name]:
+        bench.begin(KINDS[name], n - n // 10)
     # What is no part of a step: the clock's own time, and the calls of the step and of the sending, both empty.
-    empty = nothing_timed(ticks)
-    result = {}
-    for name, kind in (("hold", 0), ("move", motion.MOVE), ("sine", motion.SINE_WAVE)):
-        if kind:
-            bench.begin(kind, n - n // 10)
-        result[name] = summary(bench.steps(n), empty)
+    result = summary(bench.steps(n), nothing_timed(bench.ticks))
+    if name in ("move", "sine"):
         while moving.moving:
             bench.cycle()
-        if kind:
-            bench.begin(kind, 1000)
-            bench.steps(10)
-            result[name]["source"] = bench.mean(motion.step, moving.running)
-            controller.stop()
-            while moving.moving:
-                bench.cycle()
-    result["dynamics"] = model_cost(ticks, model, list(axes.ahead), [0] * model.N_PARAMETERS)[0]
-    assert not controller.faults.latched, controller.faults.latched
-    drives = controller.drives
-    result["parts"] = {
-        "read": bench.mean(units.read, drives.reads),
-        "watch": bench.mean(watch.watch, drives.watched),
-        "judge": bench.mean(judge, controller.guards.bound),
-        "write": bench.mean(units.write, drives.writes),
-        "trace": bench.mean(keep, controller.trace.bound),
-        "capture": bench.mean(sample, controller.capture.bound, controller.capture.ring),
-    }
+        bench.begin(KINDS[name], 1000)
+        bench.steps(10)
+        result["source"] = bench.mean(motion.step, moving.running)
+        bench.controller.stop()
+    while moving.moving:
+        bench.cycle()
+    assert not bench.controller.faults.latched, bench.controller.faults.latched
     print(json.dumps(result))
+
+
+def parts_of(bench):
+    """Prints the cost of the model and of the parts of a step."""
+    controller = bench.controller
+    drives = controller.drives
+    print(json.dumps({
+        "dynamics": model_cost(bench.ticks, model, list(controller.axes.ahead), [0] * model.N_PARAMETERS)[0],
+        "parts": {
+            "read": bench.mean(units.read, drives.reads),
+            "watch": bench.mean(watch.watch, drives.watched),
+            "judge": bench.mean(judge, controller.guards.bound),
+            "write": bench.mean(units.write, drives.writes),
+            "trace": bench.mean(keep, controller.trace.bound),
+            "capture": bench.mean(sample, controller.capture.bound, controller.capture.ring),
+        },
+    }))
