@@ -19,14 +19,15 @@ import tty
 from pathlib import Path
 from typing import Any
 
-from bench_board import BENCH_FILES, ICOUNT, INSTRUCTIONS_A_TICK
 from emulated import Mps2, RawRepl
 
 from idmkit.link.client import Board
 from idmkit.link.codec import HostCodec
+from idmkit.rig.model_cost import ICOUNT, INSTRUCTIONS_A_TICK
 from idmwire import framing, messages
 
 ROOT = Path(__file__).resolve().parents[1]
+FILES = [ROOT / "firmware" / "tests" / name for name in ("bench.py", "scripted.py", "support.py", "stream_away.py")]
 AXES = 6
 TURNS = 3000
 READY, PRESENT, GONE, STUCK, BACK, DONE = range(1, 7)
@@ -108,8 +109,7 @@ def follow(board: Mps2, host: Host) -> None:
 def measure(axes: int, turns: int) -> dict[str, Any]:
     """One run; the board's results, in ticks, and what the host has."""
     with tempfile.TemporaryDirectory() as folder:
-        files = [*BENCH_FILES, ROOT / "firmware" / "tests" / "stream_away.py"]
-        with Mps2(Path(folder), files, ICOUNT) as board:
+        with Mps2(Path(folder), FILES, ICOUNT) as board:
             with Board.open(board.port) as link:
                 link.request("enter_repl")
             board.write(board.FREE, bytes(8))
