@@ -83,8 +83,17 @@ def _one_axis_swings(bench: Bench, index: int) -> Run:
 
 
 def _errors(axis: Axis, runs: Sequence[Run]) -> Array:
-    """Tracking error of all runs behind each other, mrad or mm."""
-    return 1e3 * np.concatenate([named(run.record, axis.name, "position_error") for run in runs])
+    """Tracking error of all runs behind each other, mrad or mm, while anything moves.
+
+    Where an axis sticks after a stop is a matter of settling, and of the last rounding on the way to its drive.
+    """
+    errors = []
+    for run in runs:
+        names = {channel.axis for channel in run.record.channels}
+        commands = [named(run.record, name, "position_command") for name in names]
+        moving = max(int(np.flatnonzero(np.diff(command)).max(initial=0)) for command in commands)
+        errors.append(named(run.record, axis.name, "position_error")[: moving + 1])
+    return 1e3 * np.concatenate(errors)
 
 
 def _rms(values: Array) -> float:
@@ -113,7 +122,7 @@ def _tracking(
             Panel(axis.name, "s", f"tracking error, {unit}", [Curve(way, time, e) for way, e in first.items()])
         )
     table = Table(
-        f"{robot.name}: {text}; tracking error rms over the move, its way back and 0.5 s after each",
+        f"{robot.name}: {text}; tracking error rms over the move and its way back",
         ["", *moved, "without / identified", "identified / true", "encoder count"],
         rows,
     )
