@@ -158,3 +158,22 @@ def run_dry(bench):
         long_motion.stream(bench.board, here)
         bench.run(200)
         bench.settle("holding")
+
+
+def test_the_verb_for_lines(tmp_path, capsys):
+    start = [str(q) for q in POSES["two_link"][0]]
+    robot = ["line", "rig:", "--robot", "two_link"]
+    words = [*robot, "--from", *start, "--speed", "0.4", "-o", str(tmp_path / "line.npz")]
+    assert main([*words, "--to", "0.3", "0.5", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "from (x 0.4908, y 0.3978, z 0) m to (x 0.3, y 0.5, z 0) m" in printed
+    assert "off the line at most: commanded" in printed
+    assert load_record(tmp_path / "line.npz").channels
+    (tmp_path / "line.npz").unlink()
+    assert main([*words, "--to", "3", "0.5", "0"]) == 1
+    assert "it is out of reach" in capsys.readouterr().err
+    assert main([*robot, "--from", "1", "--to", "0.3", "0.5", "0"]) == 1
+    assert "--from gives 1 axes, two_link has 2" in capsys.readouterr().err
+    assert main(["line", "rig:", "--robot", "crank", "--to", "0.3", "0.5", "0"]) == 1
+    assert "nobody knows where its tool is" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
