@@ -23,6 +23,8 @@ from idmkit.robot import load_robot
 from idmwire.image import image_crc, unpack
 
 GENERATION = 7
+PATIENT_S = 2.0
+"""An emulated board's first save takes its time, on a busy machine most of all."""
 
 
 class Killed(BaseException):
@@ -88,7 +90,7 @@ def give_settings(board: ReplBoard) -> int:
     image = parameter_image(robot, generation=GENERATION)
     image.values[0] = 0
     data = image.pack()
-    with Board.open(board.port) as link:
+    with Board.open(board.port, timeout_s=PATIENT_S) as link:
         images.stage_image(link, data)
         with pytest.raises(Refusal, match="no_drives"):
             images.apply_image(link, image_crc(data))
@@ -98,7 +100,7 @@ def give_settings(board: ReplBoard) -> int:
 
 def assert_whole(board: ReplBoard, crc: int) -> None:
     """It runs this firmware, with the settings it had."""
-    with Board.open(board.port) as link:
+    with Board.open(board.port, timeout_s=PATIENT_S) as link:
         assert link.mismatch is None
         assert (link.hello.board, link.hello.generation, link.hello.robot) == (board.name, GENERATION, "crank")
         stored = images.read_image(link, "stored")
