@@ -18,6 +18,9 @@ cycles; a stop takes over from whatever moves. The model reads the same motion a
                             2   when it has no more to give, still moving: the axes stop from here
     bound               what axes.bind made for it
 
+What every motion leaves behind in a cycle (`_settle`) is done after the step; a source whose last step does that, too,
+has `finish` and `finishing`, a function and its binding, and that is called instead.
+
 What does not fit into one message stands in `data`, which the sources share; it is not written while anything moves.
 """
 
