@@ -22,6 +22,10 @@ from idmwire import faults, messages, properties
 
 HARMLESS = ("hello", "status", "statistics", "enter_repl")
 """What a board of another schema may be sent, besides everything that begins with read_."""
+SETS_UP = ("apply", "arm", "clear_fault", "read_object")
+"""Commands in which a board may speak with its drives before it answers: reset, boot-up, some forty objects each."""
+SETUP_S = 1.0
+"""How long it may take before it is asked again."""
 HEARTBEAT_PERIOD_S = 0.025
 STANDSTILL_S = 5.0
 POLL_S = 0.005
@@ -115,7 +119,7 @@ class Board:
         if self.mismatch is not None and name not in HARMLESS and not name.startswith("read_"):
             raise self.mismatch
         payload = messages.pack_payload(name, self.axes, fields)
-        answer = self.connection.exchange(messages.CODES[name], payload)
+        answer = self.connection.exchange(messages.CODES[name], payload, SETUP_S if name in SETS_UP else 0.0)
         try:
             return messages.unpack_payload(f"{name}_answer", self.axes, answer)
         except ValueError as error:

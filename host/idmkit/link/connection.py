@@ -63,8 +63,8 @@ class Connection:
         self._reader.join()
         self._port.close()
 
-    def exchange(self, kind: int, payload: bytes) -> bytes:
-        """Sends a command and returns its answer's payload, after retries where needed.
+    def exchange(self, kind: int, payload: bytes, patience_s: float = 0.0) -> bytes:
+        """Sends a command and returns its answer's payload, after retries where needed; the first after `patience_s`.
 
         Raises Refusal when the board refuses, LinkError when it does not answer or the port is lost.
         """
@@ -75,7 +75,7 @@ class Connection:
             with self._news:
                 self._expected, self._answer = (kind, sequence), None
             try:
-                answer_kind, answer = self._attempts(wire, messages.message_name(kind))
+                answer_kind, answer = self._attempts(wire, messages.message_name(kind), patience_s)
             finally:
                 with self._news:
                     self._expected = None
@@ -88,9 +88,9 @@ class Connection:
         # Its sequence number means nothing: the board keeps no answer for it.
         self._write(framing.pack(HostCodec, kind, 0, payload))
 
-    def _attempts(self, wire: bytes, message: str) -> tuple[int, bytes]:
+    def _attempts(self, wire: bytes, message: str, patience_s: float) -> tuple[int, bytes]:
         self.statistics.requests += 1
-        wait_s, waited_s = self.timeout_s, 0.0
+        wait_s, waited_s = max(self.timeout_s, patience_s), 0.0
         for attempt in range(1 + RETRIES):
             self.statistics.retries += attempt > 0
             started = time.monotonic()
