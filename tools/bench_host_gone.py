@@ -108,19 +108,18 @@ def follow(board: Mps2, host: Host) -> None:
 
 def measure(axes: int, turns: int) -> dict[str, Any]:
     """One run; the board's results, in ticks, and what the host has."""
-    with tempfile.TemporaryDirectory() as folder:
-        with Mps2(Path(folder), FILES, ICOUNT) as board:
-            with Board.open(board.port) as link:
-                link.request("enter_repl")
-            board.write(board.FREE, bytes(8))
-            repl = RawRepl(board.port)
-            repl.run("import stream_away")
-            repl.start(f"stream_away.run({axes}, {turns})")
-            host = Host(board.port)
-            board.write(board.FREE, READY.to_bytes(4, "little"))
-            follow(board, host)
-            host.close()
-            found: dict[str, Any] = json.loads(board.read(board.FREE + 8, word(board, 4)))
+    with tempfile.TemporaryDirectory() as folder, Mps2(Path(folder), FILES, ICOUNT) as board:
+        with Board.open(board.port) as link:
+            link.request("enter_repl")
+        board.write(board.FREE, bytes(8))
+        repl = RawRepl(board.port)
+        repl.run("import stream_away")
+        repl.start(f"stream_away.run({axes}, {turns})")
+        host = Host(board.port)
+        board.write(board.FREE, READY.to_bytes(4, "little"))
+        follow(board, host)
+        host.close()
+        found: dict[str, Any] = json.loads(board.read(board.FREE + 8, word(board, 4)))
     return found | {"blocks_here": len(host.blocks), "answers_here": host.answers, "asked": host.asked}
 
 
