@@ -13,10 +13,10 @@ from motionboard.posture import look_up
 
 
 def load():
-    """The compiled model's module, or None where the board has none."""
+    """The compiled model's module, or None where the board has none, or one for another MicroPython."""
     try:
         import model
-    except ImportError:
+    except (ImportError, ValueError):
         return None
     return model
 

@@ -124,6 +124,14 @@ def test_a_mark_half_written_is_no_mark(
     assert not (board.folder / UPDATE).exists()
 
 
+def test_a_model_for_another_micropython_keeps_no_board_from_starting(
+    board: UnixBoard, flashed_folder: tuple[Path, int], tmp_path: Path
+) -> None:
+    (board.folder / "model.mpy").write_bytes(b"M\x05\x00\x1f")
+    flashed(board, tmp_path)
+    assert_whole(board, flashed_folder[1])
+
+
 def test_a_board_whose_firmware_dies_at_once_is_reached(
     board: UnixBoard, flashed_folder: tuple[Path, int], tmp_path: Path
 ) -> None:
