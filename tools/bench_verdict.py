@@ -14,6 +14,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host" / "tests"))
 
@@ -43,7 +44,7 @@ def names(finding: Finding, codes: frozenset[str], axes: frozenset[str]) -> bool
     return finding.code in codes and (not axes or not where.isdisjoint(axes))
 
 
-def spoiled_runs(name: str, kind: str, seeds: range) -> dict[str, object]:
+def spoiled_runs(name: str, kind: str, seeds: range) -> dict[str, Any]:
     """Recall of one class on one machine."""
     spoil, codes = CLASSES[kind]
     named = doubted = 0
@@ -57,11 +58,11 @@ def spoiled_runs(name: str, kind: str, seeds: range) -> dict[str, object]:
         doubted += bool(serious)
         if not hit:
             instead.update({finding.code for finding in serious} or {"nothing"})
-    figures: dict[str, object] = {"named": round(named / len(seeds), 3), "doubted": round(doubted / len(seeds), 3)}
+    figures: dict[str, Any] = {"named": round(named / len(seeds), 3), "doubted": round(doubted / len(seeds), 3)}
     return figures | ({"instead": dict(instead)} if instead else {})
 
 
-def good_runs(name: str, seeds: range) -> dict[str, object]:
+def good_runs(name: str, seeds: range) -> dict[str, Any]:
     """False alarms on one machine."""
     refused = warned = 0
     codes: Counter[str] = Counter()

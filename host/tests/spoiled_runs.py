@@ -77,7 +77,8 @@ def _saturated_motion(name: str, variant: int) -> tuple[Motion, str]:
     k = int(rng.integers(len(robot.axes)))
     needed = float(np.abs(free.torque[:, k]).max())
     drive = robot.axes[k].drive
-    weak = replace(drive, peak_torque=drive.peak_torque * rng.uniform(0.6, 0.85) * needed / robot.axes[k].peak_torque)
+    share = rng.uniform(0.6, 0.85) * needed / drive.joint_peak_torque
+    weak = replace(drive, peak_torque=share * drive.peak_torque)
     axes = tuple(replace(axis, drive_or_none=weak) if j == k else axis for j, axis in enumerate(robot.axes))
     return _moved(replace(robot, axes=axes), variant, (0.9, 1.0), (0.95, 1.0)), robot.axes[k].name
 

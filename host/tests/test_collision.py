@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from idmkit.collision import MomentumObserver, Thresholds, first_alarm, suggest
-from idmkit.collision.thresholds import DURATION, MARGIN, SLOW, alarms
+from idmkit.collision.thresholds import DURATION, MARGIN, alarms
 from idmkit.rig.machine_plant import build_plant
 from idmkit.rig.spec import read_rig_spec
 from idmkit.rig.truth import measure
@@ -80,30 +80,33 @@ def test_a_push_is_what_the_observer_finds(name):
 def test_levels_hold_for_noise_of_the_same_kind():
     rng = np.random.default_rng(5)
     speed = 2.0 * np.sin(np.linspace(0, 60, 30000))
-    noise = np.where(np.abs(speed) < SLOW * 2.0, 3.0, 1.0)
-    levels = suggest(noise * rng.standard_normal(30000), speed, velocity_max=2.0)
-    # The 99.9 % quantile of |normal| is 3.29; that of a slow part of 1,000 samples scatters by a tenth.
+    speed[20000:] = 0.0
+    noise = np.where(np.abs(speed) <= 0.06, 3.0, 1.0)
+    levels = suggest(noise * rng.standard_normal(30000), speed, 0.06)
+    # The 99.9 % quantile of |normal| is 3.29; that of a slow part of 400 samples scatters by a quarter.
     assert levels.moving == pytest.approx(MARGIN * 3.29, rel=0.1)
-    assert levels.slow == pytest.approx(MARGIN * 3 * 3.29, rel=0.25)
+    assert levels.standing == pytest.approx(MARGIN * 3 * 3.29, rel=0.1)
+    assert levels.slow == pytest.approx(MARGIN * 3 * 3.29, rel=0.3)
     fresh = noise * rng.standard_normal(30000)
     assert not alarms(fresh, speed, levels).any()
 
 
 def test_held_friction_raises_the_level_at_standstill_only():
     rng = np.random.default_rng(6)
-    speed = np.ones(5000)
-    plain = suggest(rng.standard_normal(5000), speed, 10.0)
-    held = suggest(rng.standard_normal(5000), speed, 10.0, held=7.0)
-    assert plain.slow == plain.moving
-    assert held.slow == pytest.approx(held.moving + 7.0)
+    signal, speed = rng.standard_normal(9000), np.repeat([0.0, 0.5, 2.0], 3000)
+    plain, held = suggest(signal, speed, 1.0), suggest(signal, speed, 1.0, held=7.0)
+    assert held.standing == held.moving + 7.0 > plain.standing
+    assert (held.slow, held.moving) == (plain.slow, plain.moving)
 
 
 def test_an_alarm_lasts_and_begins_after_the_push():
-    levels = Thresholds(slow_speed=0.1, slow=5.0, moving=1.0)
+    levels = Thresholds(slow_speed=0.1, standing=5.0, slow=3.0, moving=1.0)
     speed = np.ones(100)
     signal = np.zeros(100)
     signal[20] = 9.0  # one sample is no alarm
     signal[60:] = -2.0
     assert first_alarm(signal, speed, levels, 10) == 50 + DURATION - 1
     assert first_alarm(signal, speed, levels, 70) is None  # it stands already
-    assert first_alarm(signal, np.zeros(100), levels, 10) is None  # below the level of standstill
+    assert first_alarm(signal, 0.05 * speed, levels, 10) is None  # below the level of slow motion
+    assert first_alarm(2 * signal, 0.05 * speed, levels, 10) == 50 + DURATION - 1
+    assert first_alarm(2 * signal, 0 * speed, levels, 10) is None

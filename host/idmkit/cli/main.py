@@ -25,7 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "flash": ("flash", "install or update the firmware of a board"),
     "check": ("check", "before the first fast motion: signs, torque scale, limits, noise, delays"),
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
-    "experiment": ("experiment", "settling, tracking, repeatability and more on a virtual rig, as tables and a picture"),
+    "experiment": ("experiment", "settling, tracking, collisions and more on a virtual rig, as tables and a picture"),
     "delays": ("delays", "measure when the model's torque is best sent, and how late position and torque come back"),
     "params": ("params", "show the parameters on a board, or write them"),
     "line": ("line", "move the tool of a robot in a straight line, with bounded jerk"),
