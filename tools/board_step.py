@@ -27,6 +27,7 @@ from idmwire import properties
 
 ROOT = Path(__file__).resolve().parents[1]
 ROBOTS = ("puma", "crank")
+KINDS = ("hold", "move", "sine")
 STEPS, PICO_STEPS = 400, 16
 """Of each kind of motion."""
 PICO_HZ = 125e6
@@ -54,13 +55,13 @@ def board_files(robot_name: str, architecture: str, folder: Path) -> list[Path]:
     return [folder / "model.mpy", folder / "image.bin", *(folder / f"{script.stem}.mpy" for script in SCRIPTS)]
 
 
-def measured(repl: RawRepl, ticks: str, steps: int, factor: float) -> dict[str, Any]:
+def measured(repl: RawRepl, ticks: str, kinds: tuple[str, ...], steps: int, factor: float) -> dict[str, Any]:
     """What the script finds, in instructions or cycles."""
     repl.run(f"import step_cost, time\nbench = step_cost.Bench({ticks})")
     # One by one: the Pico is slow.
     found: dict[str, Any] = {
         kind: json.loads(repl.run(f"step_cost.steps_of(bench, {kind!r}, {steps})"))
-        for kind in ("hold", "move", "sine", "series")
+        for kind in kinds
     }
     found |= json.loads(repl.run("step_cost.parts_of(bench)"))
     repl.close()
@@ -80,7 +81,7 @@ def on_cortex_m3(robot: str) -> dict[str, Any]:
         # The boot window is over at once: waiting takes no time on a board that counts instructions.
         with Board.open(board.port) as link:
             link.request("enter_repl")
-        return measured(RawRepl(board.port), "time.ticks_cpu", STEPS, INSTRUCTIONS_A_TICK)
+        return measured(RawRepl(board.port), "time.ticks_cpu", (*KINDS, "series"), STEPS, INSTRUCTIONS_A_TICK)
 
 
 def on_pico(robot: str) -> dict[str, Any]:
@@ -89,20 +90,20 @@ def on_pico(robot: str) -> dict[str, Any]:
         repl = RawRepl(board.port)
         for file in board_files(robot, "armv6m", Path(folder)):
             board.put(repl, file.name, file.read_bytes())
-        return measured(repl, "time.ticks_us", PICO_STEPS, PICO_HZ / 1e6)
+        return measured(repl, "time.ticks_us", KINDS, PICO_STEPS, PICO_HZ / 1e6)
 
 
 def lines(found: dict[str, Any]) -> dict[str, Any]:
     """A step by its lines: the motion source, the dynamics, the rest; and how even it is."""
-    kinds = [found[name] for name in ("hold", "move", "sine")]
+    kinds = [found[name] for name in KINDS]
     rest = found["hold"]["median"] - found["dynamics"]
     return {
         "dynamics": found["dynamics"],
         "rest": rest,
         "parts_of_the_rest": found["parts"],
         "motion_source": {name: found[name]["source"] for name in ("move", "sine")},
-        "step": {name: found[name]["median"] for name in ("hold", "move", "sine")},
-        "step_of_a_series": found["series"],
+        "step": {name: found[name]["median"] for name in KINDS},
+        **({"step_of_a_series": found["series"]} if "series" in found else {}),
         "worst": max(kind["worst"] for kind in kinds),
         "worst_to_median": round(max(kind["worst"] / kind["median"] for kind in kinds), 3),
     }
