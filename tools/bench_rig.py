@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast the virtual rig with the real firmware is: a PUMA's six axes, cycles of 2 ms on two buses, its model on.
 
-One line of JSON: robot time over wall time while all axes move and ten channels are captured (LEAST_FACTOR is the
+One line of JSON: robot time over wall time while all axes move and thirty channels are captured (LEAST_FACTOR is the
 limit), and the shares of physics, drives and the rest (firmware, bus and host together) in the wall time. Exit code 1
 below the limit.
 """
