@@ -202,16 +202,18 @@ def test_no_board_outlives_its_rig(settings: bool, tmp_path: Path) -> None:
 BROKEN = """
 import sys
 sys.path[:0] = [{firmware!r}, {shared!r}]
-from motionboard import motion
+from motionboard import shapes
 
-step = motion.Motion.step
+place = shapes.place
+placed = [0]
 
-def broken(self):
-    step(self)
-    if self.axes.position_command[0] > 1000000:
+def broken(bound):
+    place(bound)
+    placed[0] += 1
+    if placed[0] > 200:
         raise ValueError("no such torque")
 
-motion.Motion.step = broken
+shapes.place = broken
 import main
 """
 
