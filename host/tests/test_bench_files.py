@@ -132,3 +132,19 @@ off_s = 0.0
     assert "6 passed" in said, said
     properties = {entry.get("name"): entry.get("value") for entry in ElementTree.parse(junit).iter("property")}
     assert properties == {"bench": "stand", "board": "unix", "firmware": properties["firmware"], "protocol": "1.0"}
+
+
+@pytest.mark.emulated
+def test_the_same_tests_with_the_firmware_on_a_cortex_m3(tmp_path: Path) -> None:
+    (tmp_path / "crank.toml").write_text(
+        load_robot("crank").file.read_text().replace("duration_s = 16.0", "duration_s = 4.0")
+    )
+    file = tmp_path / "stand.toml"
+    file.write_text(
+        'schema = 1\ndescription = "a crank on an emulated board"\nrobot = "crank.toml"\nport = "qemu:"\nmoves = true\n'
+    )
+    junit = tmp_path / "junit.xml"
+    said = run_on(str(file), f"--junitxml={junit}")
+    assert "6 passed" in said, said
+    properties = {entry.get("name"): entry.get("value") for entry in ElementTree.parse(junit).iter("property")}
+    assert properties["board"] == "mps2"
