@@ -3,7 +3,7 @@
     torque_command  = ramp * torque_model(AdditiveTorqueDelay cycles ago)
     TE_now          = torque_model(torque_error_delay cycles ago) - torque_feedback
     TE              = TE_before + TEF (TE_now - TE_before)     kept with 15 more bits than shown
-    |TE|           <= torque_error_max, or torque_error_max_slow where the command is slow (torque_error_slow_velocity)
+    |TE|           <= torque_error_max, or torque_error_max_rest at rest and torque_error_rest_cycles after it
     PE              = position_command(PositionErrorDelay cycles ago) - position_feedback
 
 Every cycle `judge` makes all that and holds it against the limits at once: a number is within +-limit where neither
@@ -28,8 +28,8 @@ _RAMP_ONE = const(32768)
 GUARDS = ("torque_threshold", "collision", "position_error", "position_limit")
 
 # An axis's record: its limits (derived from the settings), its filter, and the last 32 cycles of its model torque
-# and position command. The torque error's limit is the smaller one of slow and fast motion, and that of an axis that is
-# not watched out of reach.
+# and position command. The torque error's limit is the smaller one of rest and motion, and that of an axis that is not
+# watched out of reach.
 _FED = const(0)  # -1 where the model's torque is fed forward, else 0
 _TORQUE_DELAY = const(1)
 _ERROR_DELAY = const(2)
@@ -202,16 +202,21 @@ def _lasting(a: ptr32, event: ptr32) -> int:
     sh = a[1]
     error = ptr32(int(a) + a[3])
     duration = ptr32(int(a) + a[4])
-    velocity = ptr32(int(a) + a[5])
+    at = ptr32(int(a) + a[5])[_AT]
     found = 0
     while i < n:
         v = (error[i] << sh) >> sh
         top = g[_TORQUE_ERROR_LEAST]
-        if top != 0x3FFFFFFF:
-            speed = (velocity[i] << sh) >> sh
-            if speed < 0:
-                speed = 0 - speed
-            top = ptr32(int(a) + a[6])[i] if speed < ptr32(int(a) + a[7])[i] else ptr32(int(a) + a[8])[i]
+        if top != 0x3FFFFFFF and (v > top or v < 0 - top):
+            top = ptr32(int(a) + a[6])[i]
+            # At rest: three commands in a row are the same; a reversal has two at most.
+            ago = ptr32(int(a) + a[7])[i]
+            while ago > 0:
+                then = g[((at - ago) & 31) + _POSITIONS]
+                if then == g[((at - ago + 1) & 31) + _POSITIONS] and then == g[((at - ago - 1) & 31) + _POSITIONS]:
+                    top = ptr32(int(a) + a[8])[i]
+                    ago = 1
+                ago -= 1
         if v > top or v < 0 - top:
             g[_ABOVE] = g[_ABOVE] + 1
             if found == 0:
@@ -263,13 +268,13 @@ class Guards:
             "guard_records", "guard_words", "model_output", "torque_model", "torque_command", "torque_feedback",
             "torque_error", "position_command", "position_feedback", "position_error", "heartbeat_timeout")
         self._lasts = axes.bind(
-            "guard_records", "torque_error", "torque_error_duration", "velocity_command", "torque_error_max_slow",
-            "torque_error_slow_velocity", "torque_error_max")
+            "guard_records", "torque_error", "torque_error_duration", "guard_words", "torque_error_max",
+            "torque_error_rest_cycles", "torque_error_max_rest")
         self._restarts = axes.bind("guard_records", "position_command")
         settings.derive(_derive, axes.bind(
             "guard_records", "dynamic_model", "torque_error_enable", "torque_error_max", "position_min", "position_max",
             "additive_torque_delay", "torque_error_delay", "position_error_delay", "torque_threshold",
-            "position_error_max", "torque_error_filter", "torque_error_max_slow", "torque_error_slow_velocity"))
+            "position_error_max", "torque_error_filter", "torque_error_max_rest", "torque_error_rest_cycles"))
 
     @property
     def ramp(self):

@@ -245,30 +245,47 @@ def test_a_collision_lasts_its_cycles_in_a_row():
     assert now(1, -201) is None
 
 
-def test_slow_motion_has_a_limit_of_its_own():
+def test_rest_has_a_limit_of_its_own_for_some_cycles():
+    for cycles in (1, 4, 30):
+        rest_limit(cycles)
+
+
+def rest_limit(cycles):
     axes, settings, guards = make_guards(
-        2, torque_error_enable=1, torque_error_max=(100, 300), torque_error_max_slow=(250, 50), torque_error_delay=0,
-        torque_error_slow_velocity=1000)
+        2, torque_error_enable=1, torque_error_max=(100, 300), torque_error_max_rest=(250, 50),
+        torque_error_rest_cycles=cycles, torque_error_delay=0)
 
-    def now(axis, velocity, error):
-        axes.velocity_command[axis] = velocity
+    def now(error, step, axis=0):
+        axes.position_command[axis] += step
         axes.torque_feedback[axis] = -error
-        return tripped(guards)
+        found = tripped(guards)
+        axes.torque_feedback[axis] = 0
+        return found
 
-    for velocity in (0, 999, -999):
-        assert now(0, velocity, 250) is None
-        assert now(0, velocity, -251) == ("collision", 0, -251, 250)
-    for velocity in (1000, -1000, 2**30 - 1, 1 - 2**30):
-        assert now(0, velocity, 100) is None
-        assert now(0, velocity, 101) == ("collision", 0, 101, 100)
-    assert now(0, 0, 0) is None
-    assert now(1, 0, 51) == ("collision", 1, 51, 50)
-    assert now(1, 1000, 300) is None
-    assert now(1, 1000, 301) == ("collision", 1, 301, 300)
-    write(settings, "torque_error_slow_velocity", 1, 0)
-    assert now(1, 0, 300) is None
+    # The lines of the command are full of one place: it stands.
+    for _ in range(33):
+        assert now(250, 0) is None
+    assert now(-251, 0) == ("collision", 0, -251, 250)
+    # The last three equal commands have this one in front; its middle is one cycle ago, then two, ...
+    for ago in range(2, cycles + 1):
+        assert now(101, 7) is None, ago
+    assert now(101, 7) == ("collision", 0, 101, 100)
+    assert now(100, 7) is None
+    # A reversal is no rest, not even with two equal commands at its end.
+    for step in (5, 1, 0, -1, -5):
+        assert now(101, step) == ("collision", 0, 101, 100)
+    # The smaller limit at rest.
+    assert now(51, 0, 1) == ("collision", 1, 51, 50)
+    for _ in range(33):
+        now(0, 7, 1)
+    assert now(300, 7, 1) is None
+    assert now(301, 7, 1) == ("collision", 1, 301, 300)
+    write(settings, "torque_error_rest_cycles", 1, 0)
+    for _ in range(5):
+        now(0, 0, 1)
+    assert now(300, 0, 1) is None
     write(settings, "torque_error_enable", 1, 0)
-    assert now(1, 0, 2**29) is None
+    assert now(2**29, 0, 1) is None
 
 
 def write(settings, name, axis, value):

@@ -101,14 +101,14 @@ class Drive:
 class Guards:
     """Limits that the board watches; torques in Nm or N, positions in rad or m.
 
-    `torque_error_max_slow` holds instead of `torque_error_max` where the command is slower than
-    `torque_error_slow_velocity` (rad/s or m/s; 0: nowhere): there friction is not what the model says.
+    `torque_error_max_rest` holds instead of `torque_error_max` at rest and for `torque_error_rest_cycles` after it (0:
+    nowhere): there friction may be anything up to Coulomb's.
     """
 
     torque_threshold: float
     torque_error_max: float
-    torque_error_max_slow: float
-    torque_error_slow_velocity: float
+    torque_error_max_rest: float
+    torque_error_rest_cycles: int
     torque_error_filter: float
     torque_error_duration_cycles: int
     position_error_max: float
@@ -321,12 +321,10 @@ def _read_guards(table: TomlTable) -> Guards:
     guards = Guards(
         torque_threshold=table.number("torque_threshold", above=0, maximum=MAX_TORQUE),
         torque_error_max=torque_error_max,
-        torque_error_max_slow=table.number(
-            "torque_error_max_slow", default=torque_error_max, above=0, maximum=MAX_TORQUE
+        torque_error_max_rest=table.number(
+            "torque_error_max_rest", default=torque_error_max, above=0, maximum=MAX_TORQUE
         ),
-        torque_error_slow_velocity=table.number(
-            "torque_error_slow_velocity", default=0.0, minimum=0, maximum=MAX_SPEED
-        ),
+        torque_error_rest_cycles=table.integer("torque_error_rest_cycles", default=0, minimum=0, maximum=30),
         torque_error_filter=table.number("torque_error_filter", above=0, maximum=1),
         torque_error_duration_cycles=table.integer("torque_error_duration_cycles", minimum=1, maximum=10_000),
         position_error_max=table.number("position_error_max", above=0),

@@ -122,6 +122,7 @@ def axis_settings(robot: Robot, index: int, *, with_model: bool) -> dict[str, in
         "torque_error_enable": int(with_model),
         "torque_error_delay": axis.drive.torque_error_delay_cycles,
         "torque_error_duration": guards.torque_error_duration_cycles,
+        "torque_error_rest_cycles": guards.torque_error_rest_cycles,
         "position_error_delay": axis.drive.position_error_delay_cycles,
         "node_id": axis.drive.node_id,
         "bus": axis.drive.bus,
@@ -130,8 +131,7 @@ def axis_settings(robot: Robot, index: int, *, with_model: bool) -> dict[str, in
     in_si = (
         ("torque_threshold", guards.torque_threshold, "guards.torque_threshold"),
         ("torque_error_max", guards.torque_error_max, "guards.torque_error_max"),
-        ("torque_error_max_slow", guards.torque_error_max_slow, "guards.torque_error_max_slow"),
-        ("torque_error_slow_velocity", guards.torque_error_slow_velocity, "guards.torque_error_slow_velocity"),
+        ("torque_error_max_rest", guards.torque_error_max_rest, "guards.torque_error_max_rest"),
         ("torque_error_filter", guards.torque_error_filter, "guards.torque_error_filter"),
         ("position_min", axis.position_min, "position_min"),
         ("position_max", axis.position_max, "position_max"),

@@ -18,7 +18,7 @@ from idmkit.bench.moves import move_time, move_to
 from idmkit.bench.performance import named
 from idmkit.bench.run import Run, capture_while
 from idmkit.collision import MomentumObserver, Thresholds, first_alarm, suggest
-from idmkit.collision.thresholds import alarms
+from idmkit.collision.thresholds import SLOW, alarms, filter_memory
 from idmkit.experiments.outcome import Curve, Outcome, Panel, Table
 from idmkit.experiments.stage import Stage, stage
 from idmkit.link import motion
@@ -32,8 +32,9 @@ SHARE = 0.1
 PUSH_S, BETWEEN_S = 0.1, 0.5
 FREE_S, FREE_SCALE = 30.0, 0.8
 BANDWIDTH_HZ = 40.0
-SLOW = {"torque error": 0.005, "observer": 0.03}
-"""Of velocity_max: the observer forgets a reversal in a cycle, the filtered torque error carries it on for many."""
+OBSERVER_MEMORY = 5
+"""Cycles after rest in which it may still be wrong by the friction."""
+DETECTORS = ("torque error", "observer")
 GOALS_MS = {"observer": 10.0, "torque error": 20.0}
 PHASES = ("at rest", "moving", "reversing")
 
@@ -54,12 +55,9 @@ def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
         say("identification")
         values = here.identified(here.identify())
         here.use(values)
-        lags = np.array([axis.drive.torque_feedback_lag_cycles for axis in robot.axes])
-        observer = MomentumObserver(here.compiled.graph, values, robot.cycle_time_s, lags, BANDWIDTH_HZ)
+        observer = observer_of(here, values)
         say("free motion")
-        recorded = [_signals(run, observer) for run in (_sines(here, FREE_SCALE, FREE_S, []), _moves_and_rests(here))]
-        free = {name: np.vstack([signals[name] for signals in recorded]) for name in recorded[0]}
-        thresholds = {name: _levels(robot, values, free, name) for name in SLOW}
+        free, thresholds = learn(here, observer, values)
         say("pushes at rest")
         rest = _at_rest(here, observer, thresholds)
         pushes = list(rest)
@@ -69,16 +67,39 @@ def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
     return _outcome(robot, pushes, thresholds, free)
 
 
-def _levels(robot: Robot, values: Mapping[str, float], free: Mapping[str, Array], name: str) -> list[Thresholds]:
+def observer_of(here: Stage, values: Mapping[str, float]) -> MomentumObserver:
+    """The observer of a stage's model with `values`."""
+    lags = np.array([axis.drive.torque_feedback_lag_cycles for axis in here.robot.axes])
+    return MomentumObserver(here.compiled.graph, values, here.robot.cycle_time_s, lags, BANDWIDTH_HZ)
+
+
+def learn(
+    here: Stage, observer: MomentumObserver, values: Mapping[str, float]
+) -> tuple[dict[str, Array], dict[str, list[Thresholds]]]:
+    """Signals of free motion, and the thresholds of both detectors that follow, one an axis."""
+    recorded = [signals_of(run, observer) for run in (sine_run(here, FREE_SCALE, FREE_S, []), moves_and_rests(here))]
+    free = {name: np.vstack([signals[name] for signals in recorded]) for name in recorded[0]}
+    return free, {name: levels_of(here.robot, values, free, name) for name in DETECTORS}
+
+
+def levels_of(robot: Robot, values: Mapping[str, float], free: Mapping[str, Array], name: str) -> list[Thresholds]:
     """One detector's thresholds for all axes."""
     ends = 2 if name == "torque error" else 1  # the board's model holds the last direction, the observer knows none
     return [
-        suggest(free[name][:, k], free["speed"][:, k], SLOW[name] * axis.velocity_max, ends * values[f"{axis.name}.Fc"])
+        suggest(
+            free[name][:, k],
+            free["speed"][:, k],
+            SLOW * axis.velocity_max,
+            filter_memory(axis.guards.torque_error_filter, axis.drive.torque_error_delay_cycles)
+            if name == "torque error"
+            else OBSERVER_MEMORY,
+            ends * values[f"{axis.name}.Fc"],
+        )
         for k, axis in enumerate(robot.axes)
     ]
 
 
-def _signals(run: Run, observer: MomentumObserver) -> dict[str, Array]:
+def signals_of(run: Run, observer: MomentumObserver) -> dict[str, Array]:
     """Both detectors' signals and the commanded speed, [S, n] each."""
 
     def columns(name: str) -> Array:
@@ -88,7 +109,7 @@ def _signals(run: Run, observer: MomentumObserver) -> dict[str, Array]:
     return {"torque error": columns("torque_error"), "observer": residual, "speed": columns("velocity_command")}
 
 
-def _sines(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[int, int, float]]) -> Run:
+def sine_run(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[int, int, float]]) -> Run:
     """The identification sines, `scale` times as fast, with pushes (axis, cycle of the motion, effort)."""
     bench = here.bench
     runs = [axis.identification for axis in bench.robot.axes]
@@ -111,7 +132,7 @@ def _sines(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[int
     return found
 
 
-def _moves_and_rests(here: Stage) -> Run:
+def moves_and_rests(here: Stage) -> Run:
     """Moves between the ends and the middles of the identification runs, with rests: friction holds in many ways."""
     bench = here.bench
     rest = bench.cycles(BETWEEN_S)
@@ -153,7 +174,7 @@ def _at_rest(here: Stage, observer: MomentumObserver, thresholds: dict[str, list
         move_to(bench, [(own.start + own.target) / 2 for own in (axis.identification for axis in axes)])
         bench.settle()
         found = capture_while(bench, CHANNELS, (len(axes) + 2) * between, lambda cycle: _push(here, cycle, pushes))
-    return _judged(here, _signals(found, observer), thresholds, pushes, PHASES[0])
+    return _judged(here, signals_of(found, observer), thresholds, pushes, PHASES[0])
 
 
 def _in_motion(
@@ -169,8 +190,8 @@ def _in_motion(
         turn += (turn % 2 == 0) if phase == "moving" else (turn % 2 == 1)
         pushes.append((k, here.bench.cycles(float(turn * quarter)), _effort(axis)))
         at = turn * quarter + BETWEEN_S
-    run = _sines(here, 1.0, at + BETWEEN_S, pushes)
-    return _judged(here, _signals(run, observer), thresholds, pushes, phase)
+    run = sine_run(here, 1.0, at + BETWEEN_S, pushes)
+    return _judged(here, signals_of(run, observer), thresholds, pushes, phase)
 
 
 def _judged(
@@ -202,8 +223,8 @@ def _outcome(
         for name, levels in thresholds.items():
             times = [_time(push.found[name], ms) for push in own]
             rows.append(
-                [f"{axis.name}, {name}", f"{own[0].effort:.3g}", f"{levels[k].standing:.3g}", f"{levels[k].slow:.3g}",
-                 f"{levels[k].moving:.3g}", *times]
+                [f"{axis.name}, {name}", f"{own[0].effort:.3g}", f"{levels[k].rest:.3g}", f"{levels[k].slow:.3g}",
+                 f"{levels[k].fast:.3g}", *times]
             )  # fmt: skip
     false = {
         name: int(sum(alarms(free[name][:, k], free["speed"][:, k], level).sum() for k, level in enumerate(levels)))
@@ -214,11 +235,11 @@ def _outcome(
         "an axis at rest does not show a push that its Coulomb friction holds",
     ]
     title = f"{robot.name}: pushes of {100 * SHARE:.0f} % of the largest torque for {PUSH_S:g} s; ms until seen"
-    table = Table(title, ["", "push", "standing", "slow", "fast", *PHASES], rows, notes)
+    table = Table(title, ["", "push", "rest", "slow", "fast", *PHASES], rows, notes)
     panels = []
     for k, axis in enumerate(robot.axes):
         time = robot.cycle_time_s * np.arange(len(free["speed"]))
-        level = thresholds["observer"][k].moving
+        level = thresholds["observer"][k].fast
         curves = [Curve(name, time, free[name][:, k]) for name in thresholds]
         panels.append(Panel(f"{axis.name}, free motion", "s", "Nm" if axis.revolute else "N", curves, (-level, level)))
     data = {
