@@ -247,3 +247,27 @@ def test_what_is_picked_up_weighs_as_if_it_had_been_built_in(name):
     assert np.abs(carrying - without).max() > 0.1
     plant.pick_up(0.0, 0.0, 0)
     np.testing.assert_array_equal(plant.torques(plant.released_copy(), q, qd, qdd), without)
+
+
+# Coupled motors
+
+
+def test_a_motor_of_two_joints_loads_both():
+    """Of u = qd5 + qd6 both joints feel 0.0096 du/dt + 0.616 u + 1.6 sign(u)."""
+    robot = load_robot("tx40_rig")
+    coupled = build_plant(robot, read_rig_spec(robot))
+    last = {key: value for key, value in robot.rig["axes"][5].items() if not key.startswith("coupled_")}
+    free = replace(robot, rig={**robot.rig, "axes": [*robot.rig["axes"][:5], last]})
+    plain = build_plant(free, read_rig_spec(free))
+    rng = np.random.default_rng(4)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 5, 6))
+    u, rate = qd[:, 4] + qd[:, 5], qdd[:, 4] + qdd[:, 5]
+    expected = np.zeros((5, 6))
+    expected[:, 4:] = (0.0096 * rate + 0.616 * u + 1.6 * np.sign(u))[:, None]
+    difference = coupled.torques(coupled.released_copy(), q, qd, qdd) - plain.torques(plain.released_copy(), q, qd, qdd)
+    np.testing.assert_allclose(difference, expected, atol=1e-8)
+
+
+def test_what_only_coupled_motors_have_is_refused_elsewhere():
+    with pytest.raises(RobotFileError, match="the motor of 'j1' turns one"):
+        plant_of("puma", coupled_inertia=0.01)
