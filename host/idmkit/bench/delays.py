@@ -67,6 +67,14 @@ class AxisDelays:
     torque_error: Delay
     additive_torque_delay: int
 
+    def robot_file(self) -> dict[str, int]:
+        """Fields of the robot file's [axes.drive] that say the same."""
+        return {
+            "additive_torque_delay_cycles": self.additive_torque_delay,
+            "torque_error_delay_cycles": max(0, round(self.torque_error.samples)),
+            "position_error_delay_cycles": round(self.position.samples),
+        }
+
 
 @dataclass(frozen=True)
 class Way:

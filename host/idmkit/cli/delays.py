@@ -95,11 +95,8 @@ def _print(robot: Robot, found: Delays) -> None:
     print("\n  written and stored; the same for the robot file:")
     print(f"    torque_lead_cycles = {found.torque_lead:.3f}")
     for axis in found.axes:
-        print(
-            f"    {axis.name}: additive_torque_delay_cycles = {axis.additive_torque_delay}, "
-            f"torque_error_delay_cycles = {round(axis.torque_error.samples)}, "
-            f"position_error_delay_cycles = {round(axis.position.samples)}"
-        )
+        fields = ", ".join(f"{name} = {cycles}" for name, cycles in axis.robot_file().items())
+        print(f"    {axis.name}: {fields}")
     for axis in found.axes:
         off = found.misfit(axis) * robot.cycle_time_s
         if abs(off) > FITS_S:

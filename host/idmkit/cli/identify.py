@@ -7,21 +7,18 @@ import datetime
 import json
 from pathlib import Path
 
-from idmkit.bench import Bench, RobotModel, check_model, identification_run, put_back, write_model, write_settings
-from idmkit.bench.excite import identification_cycles
-from idmkit.bench.planned import planned_motion, planned_run
+from idmkit.bench import Bench, RobotModel, check_model, write_model
+from idmkit.bench.identify import AnyPlan, identification_record, reach_of_identification, record_cycles
+from idmkit.bench.planned import planned_motion
 from idmkit.cli.benches import PORT_HELP, open_bench
 from idmkit.cli.confirm import may_move
 from idmkit.cli.fit import REFUSED
 from idmkit.cli.printing import print_result
 from idmkit.cli.progress import Progress
 from idmkit.errors import IdmError
-from idmkit.excitation.plan import Plan
 from idmkit.excitation.plan_file import load_plan
-from idmkit.excitation.trapezoid import TrapezoidPlan
 from idmkit.fitting import Fit, fit_record
-from idmkit.link.images import read_image
-from idmkit.records import save_record
+from idmkit.records import Record, save_record
 from idmkit.robot import Robot, load_robot
 
 
@@ -53,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     with open_bench(robot, model, arguments.port) as bench:
         if arguments.write:
             check_model(bench, model.program)
-        may_move(bench, arguments.port, _reach(robot, plan), yes=arguments.yes)
-        fit, files = identify(bench, robot, folder, plan=plan, date="" if bench.virtual else _today())
+        may_move(bench, arguments.port, reach_of_identification(robot, plan), yes=arguments.yes)
+        fit, files = identify(bench, robot, folder, plan=plan, date="" if bench.virtual else today())
         written = None
         if arguments.write and fit.result.verdict.accepted:
             written = write_model(bench, model.program, model.values(fit.result.values()))
@@ -72,49 +69,33 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def identify(
-    bench: Bench, robot: Robot, folder: Path, *, plan: Plan | TrapezoidPlan | None = None, date: str = ""
+    bench: Bench, robot: Robot, folder: Path, *, plan: AnyPlan | None = None, date: str = ""
 ) -> tuple[Fit, dict[str, Path]]:
     """Excites, captures, fits and judges; record, result and figure go into `folder`.
 
-    The motion is `plan`, or the sines of the robot file without one.
-    The robot moves without its model's feed-forward; afterwards what the board had before is in force again.
+    Moves and leaves the board as `identification_record` does.
     """
+    with Progress("recording", record_cycles(bench, plan)) as progress:
+        record = identification_record(bench, plan, date=date, progress=progress.step)
+    fit = fit_record(record, robot)
+    return fit, save_identification(fit, record, robot, folder)
+
+
+def save_identification(fit: Fit, record: Record, robot: Robot, folder: Path) -> dict[str, Path]:
+    """Record, result and figure into `folder`; where each is."""
     from idmkit.report import save_figure
 
-    before = read_image(bench.board, "applied")
-    write_settings(bench)
-    cycles = identification_cycles(bench) if plan is None else bench.cycles(plan.duration_s)
-    with Progress("recording", cycles) as progress:
-        if plan is None:
-            run = identification_run(bench, date=date, progress=progress.step)
-        else:
-            run = planned_run(bench, plan, date=date, progress=progress.step)
-    put_back(bench, before)
-    fit = fit_record(run.record, robot)
     files = {
         "record": folder / f"{robot.name}_record.npz",
         "result": folder / f"{robot.name}_result.json",
         "figure": folder / f"{robot.name}_fit.png",
     }
-    save_record(run.record, files["record"])
+    save_record(record, files["record"])
     fit.result.save(files["result"])
     save_figure(fit, files["figure"])
-    return fit, files
+    return files
 
 
-def _reach(robot: Robot, plan: Plan | TrapezoidPlan | None) -> str:
-    """Where each axis goes, and how fast."""
-    if plan is None:
-        ends = [(a.identification.start, a.identification.target, a.identification.peak_velocity) for a in robot.axes]
-    else:
-        low, high = planned_motion(plan, robot)[1].bounds(2)
-        ends = [(low[0, k], high[0, k], max(-low[1, k], high[1, k])) for k in range(len(robot.axes))]
-    return "; ".join(
-        f"{axis.name} from {first:.4g} to {last:.4g} {'rad' if axis.revolute else 'm'} at up to {speed:.3g} "
-        f"{'rad/s' if axis.revolute else 'm/s'}"
-        for axis, (first, last, speed) in zip(robot.axes, ends, strict=True)
-    )
-
-
-def _today() -> str:
+def today() -> str:
+    """The date of a record from a real robot."""
     return datetime.date.today().isoformat()

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "board": ("board", "the boards of this machine; keep what one holds, write it back"),
     "flash": ("flash", "install or update the firmware of a board"),
     "check": ("check", "before the first fast motion: signs, torque scale, limits, noise, delays"),
+    "commission": ("commission", "the whole way of a robot onto its board, up to the first thing that is wrong"),
     "identify": ("identify", "excite the robot on a board, capture, identify and judge"),
     "experiment": ("experiment", "settling, tracking, collisions and more on a virtual rig, as tables and a picture"),
     "delays": ("delays", "measure when the model's torque is best sent, and how late position and torque come back"),

@@ -42,14 +42,20 @@ img { width: 100%; }
 """
 
 
-def save_report(fit: Fit, path: Path, hold_outs: Sequence[tuple[str, HoldOut]] = ()) -> None:
-    """Writes the page, all of it or nothing; `hold_outs` are (name of the record, result)."""
+def save_report(
+    fit: Fit, path: Path, hold_outs: Sequence[tuple[str, HoldOut]] = (), chapters: Sequence[str] = ()
+) -> None:
+    """Writes the page, all of it or nothing; `hold_outs` are (name of the record, result).
+
+    `chapters`, made by `chapter` and `verbatim`, come first.
+    """
     result = fit.result
     state = "accepted" if result.verdict.accepted else "refused"
     parts = [
         f"<h1>{_text(result.robot)} <span class='state {state}'>{state}</span></h1>",
         f"<p class='facts'>{_text(result.model)}; {_text(result.estimator)}; {result.samples} samples at "
         f"{result.sample_rate_hz:.4g} Hz, low-pass {result.cutoff_hz:g} Hz; gravity {result.gravity:g} m/s²</p>",
+        *chapters,
         "<h2>What was found</h2>",
         _findings(result.verdict.findings),
         "<h2>Torque errors</h2>",
@@ -65,6 +71,18 @@ def save_report(fit: Fit, path: Path, hold_outs: Sequence[tuple[str, HoldOut]] =
         f"</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
     write_text(path, page)
+
+
+def chapter(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain texts under its title, as HTML."""
+    escaped = [[_text(cell) for cell in row] for row in rows]
+    return f"<h2>{_text(title)}</h2>" + _table([_text(head) for head in heads], escaped)
+
+
+def verbatim(title: str, lines: Iterable[str]) -> str:
+    """Lines as they are, under their title, as HTML."""
+    joined = "\n".join(lines)
+    return f"<h2>{_text(title)}</h2><pre>{_text(joined)}</pre>"
 
 
 def _text(words: str) -> str:

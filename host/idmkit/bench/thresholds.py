@@ -1,0 +1,119 @@
+"""Collision thresholds of a board: free motion with the model on, what its torque error reaches, written as limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+
+from idmkit.bench.bench import Bench
+from idmkit.bench.moves import move_time, move_to
+from idmkit.bench.performance import named
+from idmkit.bench.run import Run, capture_while
+from idmkit.collision import Thresholds, filter_memory, suggest
+from idmkit.collision.thresholds import SLOW
+from idmkit.errors import IdentificationError, LinkError
+from idmkit.link import motion
+
+CHANNELS = ("torque_error", "velocity_command")
+FREE_SCALE = 0.8
+"""Of the identification's frequencies: another motion than the one the model was made from."""
+PERIODS = 5
+REST_S = 0.5
+FASTEST = 1.0
+
+
+@contextmanager
+def no_collision(bench: Bench) -> Iterator[None]:
+    """Runs free motion; raises IdentificationError, with the fault cleared, where it is taken for a collision."""
+    try:
+        yield
+    except LinkError as problem:
+        status = bench.board.status()
+        if status.fault != "collision":
+            raise
+        text = bench.board.describe_fault(status)
+        bench.settle("stopped_by_fault", "disarmed")
+        bench.board.clear_fault()
+        raise IdentificationError(
+            f"free motion was taken for a collision ({text}) If nothing was touched, raise torque_error_max in the "
+            f"robot file's guards for this run"
+        ) from problem
+
+
+def free_motion(bench: Bench) -> list[Run]:
+    """Sines, then moves between ends and middles of the identification's ways with rests: friction holds in many ways.
+
+    The moves are the fastest that the limits allow: what is learned from gentle motion takes fast motion for a
+    collision, since a delay in whole cycles is off by the more, the faster the torque changes. The model must be on.
+    """
+    return [_sines(bench), _moves_and_rests(bench)]
+
+
+def suggest_thresholds(bench: Bench, runs: Sequence[Run], coulomb: Sequence[float]) -> list[Thresholds]:
+    """Levels of all axes from free motion; `coulomb` (Nm, N) is the friction of each axis.
+
+    At standstill the model says one of its ends and the axis may hold at the other one. Raises IdentificationError
+    where a level is beyond what the drive can do, so that it would see no collision.
+    """
+    levels = []
+    for k, (axis, friction) in enumerate(zip(bench.robot.axes, coulomb, strict=True)):
+        memory = filter_memory(axis.guards.torque_error_filter, int(bench.board.read("torque_error_delay", k)))
+        error, speed = (np.concatenate([named(run.record, axis.name, name) for run in runs]) for name in CHANNELS)
+        found = suggest(error, speed, SLOW * axis.velocity_max, memory, 2 * friction)
+        unit, peak = "Nm" if axis.revolute else "N", axis.drive.joint_peak_torque
+        if found.fast >= peak:
+            raise IdentificationError(
+                f"{axis.name}: free motion has torque errors that ask for a threshold of {found.fast:.3g} {unit}, "
+                f"the drive's peak is {peak:.3g} {unit}: no collision would be seen. Identify again, or look at the "
+                f"delays"
+            )
+        levels.append(found)
+    return levels
+
+
+def write_thresholds(bench: Bench, levels: Sequence[Thresholds]) -> None:
+    """Puts the levels in force, not yet stored; the board must be disarmed."""
+    for k, level in enumerate(levels):
+        for name, value in level.for_board.items():
+            bench.board.write(name, value, k)
+
+
+def _sines(bench: Bench) -> Run:
+    runs = [axis.identification for axis in bench.robot.axes]
+    frequencies = [FREE_SCALE * own.frequency_hz for own in runs]
+    cycles = bench.cycles(PERIODS / min(frequencies))
+    with bench.armed():
+        move_to(bench, [own.start for own in runs])
+        found = capture_while(
+            bench,
+            CHANNELS,
+            cycles,
+            lambda cycle: motion.sine(
+                bench.board, [own.target for own in runs], frequencies, cycles, start_cycle=cycle
+            ),
+        )
+        bench.settle()
+    return found
+
+
+def _moves_and_rests(bench: Bench) -> Run:
+    runs = [axis.identification for axis in bench.robot.axes]
+    start, target = ([getattr(own, end) for own in runs] for end in ("start", "target"))
+    middle = [(a + b) / 2 for a, b in zip(start, target, strict=True)]
+    stops = [middle, start, middle, target, middle]
+    rest = bench.cycles(REST_S)
+    seconds = sum(move_time(bench.robot, a, b) + REST_S for a, b in pairwise(stops))
+
+    def go(_: int) -> None:
+        for goal in stops[1:]:
+            move_to(bench, goal, FASTEST)
+            bench.run(rest)
+
+    with bench.armed():
+        move_to(bench, stops[0])
+        found = capture_while(bench, CHANNELS, bench.cycles(seconds), go)
+        bench.settle()
+    return found
