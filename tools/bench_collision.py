@@ -18,6 +18,7 @@ import numpy as np
 
 from idmkit.bench import RobotModel
 from idmkit.collision.thresholds import alarms
+from idmkit.errors import LinkError
 from idmkit.experiments.collision import (
     learn,
     moves_and_rests,
@@ -61,18 +62,20 @@ def free_motion(name: str, minutes: float) -> dict[str, Any]:
             here.use(carried)
             watch(here, thresholds["torque error"])
             observer = observer_of(here, carried)
-            for run in (sine_run(here, float(rng.uniform(0.5, 1.0)), CHUNK_S, []), moves_and_rests(here)):
-                found = signals_of(run, observer)
-                moved_s += len(found["speed"]) * robot.cycle_time_s
-                observer_alarms += int(
-                    sum(
-                        np.any(alarms(found["observer"][:, k], found["speed"][:, k], level))
+            try:
+                for run in (sine_run(here, float(rng.uniform(0.5, 1.0)), CHUNK_S, []), moves_and_rests(here)):
+                    found = signals_of(run, observer, robot)
+                    moved_s += len(found["observer"][0]) * robot.cycle_time_s
+                    observer_alarms += sum(
+                        bool(np.any(alarms(found["observer"][0][:, k], found["observer"][1][:, k], level)))
                         for k, level in enumerate(thresholds["observer"])
                     )
-                )
-            if here.bench.board.status().fault:
+            except LinkError:
                 board_alarms += 1
-                print(f"# {name}: {read_faults(here.bench.board)[-1]}", file=sys.stderr)
+                moved_s += CHUNK_S / 2
+                record = read_faults(here.bench.board)[-1]
+                print(f"# {name}, {mass} kg: {record}, {robot.axes[record.axis].name}", file=sys.stderr, flush=True)
+                here.bench.settle("disarmed", "stopped_by_fault")
                 here.bench.board.clear_fault()
             chunk += 1
     return {

@@ -134,6 +134,8 @@ class Bench:
     def _armed(self) -> Iterator[None]:
         self.board.arm(between=self.step)
         try:
+            # Before the feed-forward is all there, the drives' loops do its work, and that looks like a collision.
+            self.run(int(self.board.read("feedforward_ramp")))
             yield
         except BaseException:
             # The first error is the one to show; the board has its own ways to stop.

@@ -3,7 +3,7 @@
 At rest friction may be anything up to Coulomb's, and what a filter keeps of that lasts on; near a reversal friction
 turns, and a model turns it a moment early or late. So there are three levels: at rest and shortly after, slow, fast. An
 alarm asks for DURATION samples in a row beyond the level. A level is MARGIN times a high quantile of what lasts so long
-in a free record, and above the largest of it: starts are rare, and count.
+in a free record, and ABOVE_ALL times the largest of it: starts are rare, and count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 QUANTILE = 0.999
-MARGIN, ABOVE_ALL = 1.5, 1.2
+MARGIN, ABOVE_ALL = 2.0, 2.0
+"""A motion that was not tried may be twice as bad as those that were."""
 DURATION = 2
 SLOW = 0.01
 """Of velocity_max: about a reversal."""

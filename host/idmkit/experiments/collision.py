@@ -25,15 +25,17 @@ from idmkit.link import motion
 from idmkit.robot import Axis, Robot
 
 Array = NDArray[np.float64]
+Signals = dict[str, tuple[Array, Array]]
+"""By detector: signal and speed, [S, n] each."""
 
 CHANNELS = ("position_feedback", "torque_feedback", "torque_error", "velocity_command")
 SHARE = 0.1
 """Of the joint's largest torque."""
 PUSH_S, BETWEEN_S = 0.1, 0.5
-FREE_S, FREE_SCALE = 30.0, 0.8
+FREE_S, FREE_SCALES = 20.0, (0.6, 1.0)
 BANDWIDTH_HZ = 40.0
-OBSERVER_MEMORY = 5
-"""Cycles after rest in which it may still be wrong by the friction."""
+OBSERVER_MEMORY, STILL_COUNTS = 5, 4
+"""Cycles after rest in which the observer may still be wrong by the friction; counts a cycle that are no motion."""
 DETECTORS = ("torque error", "observer")
 GOALS_MS = {"observer": 10.0, "torque error": 20.0}
 PHASES = ("at rest", "moving", "reversing")
@@ -75,20 +77,25 @@ def observer_of(here: Stage, values: Mapping[str, float]) -> MomentumObserver:
 
 def learn(
     here: Stage, observer: MomentumObserver, values: Mapping[str, float]
-) -> tuple[dict[str, Array], dict[str, list[Thresholds]]]:
+) -> tuple[Signals, dict[str, list[Thresholds]]]:
     """Signals of free motion, and the thresholds of both detectors that follow, one an axis."""
-    recorded = [signals_of(run, observer) for run in (sine_run(here, FREE_SCALE, FREE_S, []), moves_and_rests(here))]
-    free = {name: np.vstack([signals[name] for signals in recorded]) for name in recorded[0]}
+    runs = [*(sine_run(here, scale, FREE_S, []) for scale in FREE_SCALES), moves_and_rests(here)]
+    recorded = [signals_of(run, observer, here.robot) for run in runs]
+    free = {
+        name: (np.vstack([part[name][0] for part in recorded]), np.vstack([part[name][1] for part in recorded]))
+        for name in DETECTORS
+    }
     return free, {name: levels_of(here.robot, values, free, name) for name in DETECTORS}
 
 
-def levels_of(robot: Robot, values: Mapping[str, float], free: Mapping[str, Array], name: str) -> list[Thresholds]:
+def levels_of(robot: Robot, values: Mapping[str, float], free: Signals, name: str) -> list[Thresholds]:
     """One detector's thresholds for all axes."""
+    signal, speed = free[name]
     ends = 2 if name == "torque error" else 1  # the board's model holds the last direction, the observer knows none
     return [
         suggest(
-            free[name][:, k],
-            free["speed"][:, k],
+            signal[:, k],
+            speed[:, k],
             SLOW * axis.velocity_max,
             filter_memory(axis.guards.torque_error_filter, axis.drive.torque_error_delay_cycles)
             if name == "torque error"
@@ -99,14 +106,21 @@ def levels_of(robot: Robot, values: Mapping[str, float], free: Mapping[str, Arra
     ]
 
 
-def signals_of(run: Run, observer: MomentumObserver) -> dict[str, Array]:
-    """Both detectors' signals and the commanded speed, [S, n] each."""
+def signals_of(run: Run, observer: MomentumObserver, robot: Robot) -> Signals:
+    """Both detectors' signals, and the speed by which each is judged."""
 
     def columns(name: str) -> Array:
-        return np.column_stack([named(run.record, axis, name) for axis in observer.graph.axes])
+        return np.column_stack([named(run.record, axis.name, name) for axis in robot.axes])
 
-    residual = observer.residual(columns("position_feedback"), columns("torque_feedback"))
-    return {"torque error": columns("torque_error"), "observer": residual, "speed": columns("velocity_command")}
+    position = columns("position_feedback")
+    # The board judges by its command; the observer by what it measures, still where that is a few counts a cycle.
+    speed = np.gradient(position, robot.cycle_time_s, axis=0)
+    counts = np.array([1 / abs(axis.drive.counts_per_unit) for axis in robot.axes])
+    speed[np.abs(speed) < STILL_COUNTS * counts / robot.cycle_time_s] = 0.0
+    return {
+        "torque error": (columns("torque_error"), columns("velocity_command")),
+        "observer": (observer.residual(position, columns("torque_feedback")), speed),
+    }
 
 
 def sine_run(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[int, int, float]]) -> Run:
@@ -174,7 +188,7 @@ def _at_rest(here: Stage, observer: MomentumObserver, thresholds: dict[str, list
         move_to(bench, [(own.start + own.target) / 2 for own in (axis.identification for axis in axes)])
         bench.settle()
         found = capture_while(bench, CHANNELS, (len(axes) + 2) * between, lambda cycle: _push(here, cycle, pushes))
-    return _judged(here, signals_of(found, observer), thresholds, pushes, PHASES[0])
+    return _judged(here, signals_of(found, observer, here.robot), thresholds, pushes, PHASES[0])
 
 
 def _in_motion(
@@ -191,12 +205,12 @@ def _in_motion(
         pushes.append((k, here.bench.cycles(float(turn * quarter)), _effort(axis)))
         at = turn * quarter + BETWEEN_S
     run = sine_run(here, 1.0, at + BETWEEN_S, pushes)
-    return _judged(here, signals_of(run, observer), thresholds, pushes, phase)
+    return _judged(here, signals_of(run, observer, here.robot), thresholds, pushes, phase)
 
 
 def _judged(
     here: Stage,
-    signals: dict[str, Array],
+    signals: Signals,
     thresholds: dict[str, list[Thresholds]],
     pushes: Sequence[tuple[int, int, float]],
     phase: str,
@@ -207,15 +221,14 @@ def _judged(
     for k, at, effort in pushes:
         found: dict[str, int | None] = {}
         for name, levels in thresholds.items():
-            delay = first_alarm(signals[name][:, k], signals["speed"][:, k], levels[k], at)
+            signal, speed = signals[name]
+            delay = first_alarm(signal[:, k], speed[:, k], levels[k], at)
             found[name] = None if delay is None or delay > last else delay
         pushed.append(Pushed(here.robot.axes[k], phase, effort, found))
     return pushed
 
 
-def _outcome(
-    robot: Robot, pushes: Sequence[Pushed], thresholds: dict[str, list[Thresholds]], free: dict[str, Array]
-) -> Outcome:
+def _outcome(robot: Robot, pushes: Sequence[Pushed], thresholds: dict[str, list[Thresholds]], free: Signals) -> Outcome:
     ms = 1e3 * robot.cycle_time_s
     rows = []
     for k, axis in enumerate(robot.axes):
@@ -227,7 +240,7 @@ def _outcome(
                  f"{levels[k].fast:.3g}", *times]
             )  # fmt: skip
     false = {
-        name: int(sum(alarms(free[name][:, k], free["speed"][:, k], level).sum() for k, level in enumerate(levels)))
+        name: int(sum(alarms(free[name][0][:, k], free[name][1][:, k], level).sum() for k, level in enumerate(levels)))
         for name, levels in thresholds.items()
     }
     notes = [
@@ -238,9 +251,9 @@ def _outcome(
     table = Table(title, ["", "push", "rest", "slow", "fast", *PHASES], rows, notes)
     panels = []
     for k, axis in enumerate(robot.axes):
-        time = robot.cycle_time_s * np.arange(len(free["speed"]))
+        time = robot.cycle_time_s * np.arange(len(free["observer"][0]))
         level = thresholds["observer"][k].fast
-        curves = [Curve(name, time, free[name][:, k]) for name in thresholds]
+        curves = [Curve(name, time, free[name][0][:, k]) for name in thresholds]
         panels.append(Panel(f"{axis.name}, free motion", "s", "Nm" if axis.revolute else "N", curves, (-level, level)))
     data = {
         "pushes": [
