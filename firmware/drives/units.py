@@ -111,8 +111,9 @@ def read(g: ptr32) -> int:
 
     What the cycle has to do (bits of axis.py), and 1 where a drive has not answered or is not enabled.
     """
-    i = 0
-    n = g[0]
+    j = 0
+    x = 0
+    end = 4 * g[0]
     sh = g[1]
     words = ptr32(int(g) + g[3])
     bus = ptr32(int(g) + g[4])
@@ -125,13 +126,13 @@ def read(g: ptr32) -> int:
     cycle[0] = (cycle[0] + 1) & 0x3FFFFFFF
     todo = ptr32(int(g) + g[11])[0]
     answered = 0
-    while i < words[_BUSES]:
+    h = words[_BUSES]
+    while h:
         answered |= bus[_BUS_ANSWERED]
         bus[_BUS_ANSWERED] = 0
         bus[_BUS_TIME] = 0
         bus = ptr32(int(bus) + 4 * _BUS_WORDS)
-        i += 1
-    i = 0
+        h -= 1
     words[_ANSWERED] = answered
     bad = answered ^ words[_ALL]
     if bad:
@@ -141,16 +142,16 @@ def read(g: ptr32) -> int:
     else:
         words[_IN_A_ROW] = 0
     g = ptr32(int(g) + g[2])
-    while i < n:
-        x = (counts[i] << sh) >> sh
+    while j < end:
+        x = (ptr32(int(counts) + j)[0] << sh) >> sh
         h = x >> 15
-        position[i] = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
+        ptr32(int(position) + j)[0] = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
             ((x & 0x7FFF) * g[_POSITION + 1] + 0x4000) >> 15)
-        x = current[i] * g[_FEEDBACK] + g[_FEEDBACK_HALF]
-        torque[i] = ((x << sh) >> sh) >> g[_FEEDBACK_SHIFT]
-        bad |= (status[i] & 0x6F) ^ _OPERATION_ENABLED
+        x = ptr32(int(current) + j)[0] * g[_FEEDBACK] + g[_FEEDBACK_HALF]
+        ptr32(int(torque) + j)[0] = ((x << sh) >> sh) >> g[_FEEDBACK_SHIFT]
+        bad |= (ptr32(int(status) + j)[0] & 0x6F) ^ _OPERATION_ENABLED
         g = ptr32(int(g) + 4 * _RECORD)
-        i += 1
+        j += 4
     words[_ENABLED] = 0 if bad else 1
     return todo | 1 if bad else todo
 
@@ -161,7 +162,8 @@ def write(g: ptr32):
 
     A controlword leads a drive from the state it is in to the one that is wanted.
     """
-    i = 0
+    j = 0
+    x = 0
     n = g[0]
     sh = g[1]
     position = ptr32(int(g) + g[4])
@@ -173,19 +175,19 @@ def write(g: ptr32):
     words = ptr32(int(g) + g[3])
     wanted = words[_WANTED]
     g = ptr32(int(g) + g[2])
-    while i < n:
-        x = (position[i] << sh) >> sh
+    while j < 4 * n:
+        x = (ptr32(int(position) + j)[0] << sh) >> sh
         h = x >> 15
-        target[i] = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
+        ptr32(int(target) + j)[0] = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
             ((x & 0x7FFF) * g[_COUNTS + 1] + 0x4000) >> 15)
-        x = (torque[i] << sh) >> sh
+        x = (ptr32(int(torque) + j)[0] << sh) >> sh
         if ((g[_OFFSET_MOST] - x) | (g[_OFFSET_MOST] + x)) < 0:
             words[_CUT] = words[_CUT] + 1
             x = g[_OFFSET_MOST] if x > 0 else 0 - g[_OFFSET_MOST]
         x = ((x + g[_OFFSET_HALF]) >> g[_OFFSET_SHIFT]) * g[_OFFSET] + 0x4000
-        offset[i] = ((x << sh) >> sh) >> 15
+        ptr32(int(offset) + j)[0] = ((x << sh) >> sh) >> 15
         g = ptr32(int(g) + 4 * _RECORD)
-        i += 1
+        j += 4
     # All enabled, and told so: the controlwords are what they were.
     if words[_CALM] and words[_ENABLED] and wanted == ON:
         return

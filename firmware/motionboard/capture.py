@@ -62,15 +62,15 @@ def sample(a: ptr32, ring: ptr32):
     out = ptr32(int(ring) + 4 * (slot * _BLOCK_WORDS + w[_IN_BLOCK] * n))
     # Four at a time, as places that are constants cost least.
     while i + 4 <= n:
-        out[0] = state[picks[0]]
-        out[1] = state[picks[1]]
-        out[2] = state[picks[2]]
-        out[3] = state[picks[3]]
+        out[0] = ptr32(int(state) + picks[0])[0]
+        out[1] = ptr32(int(state) + picks[1])[0]
+        out[2] = ptr32(int(state) + picks[2])[0]
+        out[3] = ptr32(int(state) + picks[3])[0]
         out = ptr32(int(out) + 16)
         picks = ptr32(int(picks) + 16)
         i += 4
     while i < n:
-        out[0] = state[picks[0]]
+        out[0] = ptr32(int(state) + picks[0])[0]
         out = ptr32(int(out) + 4)
         picks = ptr32(int(picks) + 4)
         i += 1
@@ -124,7 +124,7 @@ class Capture:
 
     def pick(self, index, channel, axis):
         """Chooses the index-th channel of the next capture."""
-        self.picks[index] = channel * self.axes.n + axis
+        self.picks[index] = 4 * (channel * self.axes.n + axis)
 
     def start(self, start_cycle, samples, every, channels):
         """Begins at start_cycle; 0 samples go on until stop."""

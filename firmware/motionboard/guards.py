@@ -72,9 +72,9 @@ def _derive(a: ptr32):
     high = ptr32(int(a) + a[7])
     while i < n:
         g[_FED] = 0 - 1 if model[i] else 0
-        g[_TORQUE_DELAY] = ptr32(int(a) + a[8])[i]
-        g[_ERROR_DELAY] = ptr32(int(a) + a[9])[i]
-        g[_POSITION_DELAY] = ptr32(int(a) + a[10])[i]
+        g[_TORQUE_DELAY] = 4 * ptr32(int(a) + a[8])[i]
+        g[_ERROR_DELAY] = 4 * ptr32(int(a) + a[9])[i]
+        g[_POSITION_DELAY] = 4 * ptr32(int(a) + a[10])[i]
         g[_THRESHOLD] = ptr32(int(a) + a[11])[i]
         least = most[i]
         if ptr32(int(a) + a[15])[i] != 0 and ptr32(int(a) + a[14])[i] < least:
@@ -99,8 +99,9 @@ def _derive(a: ptr32):
 def judge(g: ptr32) -> int:
     """Torque command, torque error and position error of this cycle; 1 where a limit is exceeded, no heartbeat has
     come, or the model has met a limit of its own."""
-    i = 0
-    n = g[0]
+    j = 0
+    t = 0
+    end = 4 * g[0]
     sh = g[1]
     words = ptr32(int(g) + g[3])
     computed = ptr32(int(g) + g[4])
@@ -113,22 +114,24 @@ def judge(g: ptr32) -> int:
     position_error = ptr32(int(g) + g[11])
     silence = words[_SILENCE] + words[_BEATING]
     words[_SILENCE] = silence
-    bad = (ptr32(int(g) + g[12])[0] - silence) | (0 - computed[n])
-    at = (words[_AT] + 1) & 31
-    words[_AT] = at
+    bad = (ptr32(int(g) + g[12])[0] - silence) | (0 - ptr32(int(computed) + end)[0])
+    t = (words[_AT] + 1) & 31
+    words[_AT] = t
+    at = 4 * t
     ramp = words[_RAMP]
     g = ptr32(int(g) + g[2])
-    while i < n:
-        t = computed[i] & g[_FED]
-        model[i] = t
-        g[at + _TORQUES] = t
+    while j < end:
+        t = ptr32(int(computed) + j)[0] & g[_FED]
+        ptr32(int(model) + j)[0] = t
+        ptr32(int(g) + at)[_TORQUES] = t
         bad = (g[_THRESHOLD] - t) | (g[_THRESHOLD] + t) | bad
-        t = g[((at - g[_TORQUE_DELAY]) & 31) + _TORQUES]
+        t = ptr32(int(g) + ((at - g[_TORQUE_DELAY]) & 124))[_TORQUES]
         if ramp != _RAMP_ONE:
             t = (t << sh) >> sh
             t = (t >> 15) * ramp + (((t & 0x7FFF) * ramp) >> 15)
-        command[i] = t
-        t = ((g[((at - g[_ERROR_DELAY]) & 31) + _TORQUES] - feedback[i]) << sh) >> sh
+        ptr32(int(command) + j)[0] = t
+        t = ptr32(int(g) + ((at - g[_ERROR_DELAY]) & 124))[_TORQUES] - ptr32(int(feedback) + j)[0]
+        t = (t << sh) >> sh
         if t > 0x3FFFFFFF:
             t = 0x3FFFFFFF
         elif t < -0x3FFFFFFF:
@@ -139,17 +142,17 @@ def judge(g: ptr32) -> int:
         t = (t >> 15) * g[_FILTER] + (rest >> 15) + high
         g[_STATE_LOW] = rest & 0x7FFF
         g[_STATE_HIGH] = t
-        error[i] = t
+        ptr32(int(error) + j)[0] = t
         bad = (g[_TORQUE_ERROR_LEAST] - t) | (g[_TORQUE_ERROR_LEAST] + t) | bad
-        t = position[i]
-        g[at + _POSITIONS] = t
+        t = ptr32(int(position) + j)[0]
+        ptr32(int(g) + at)[_POSITIONS] = t
         t -= g[_LOWEST]
         bad = ((g[_RANGE] - t) | t) & g[_RANGED] | bad
-        t = g[((at - g[_POSITION_DELAY]) & 31) + _POSITIONS] - measured[i]
-        position_error[i] = t
+        t = ptr32(int(g) + ((at - g[_POSITION_DELAY]) & 124))[_POSITIONS] - ptr32(int(measured) + j)[0]
+        ptr32(int(position_error) + j)[0] = t
         bad = (g[_POSITION_ERROR_MAX] - t) | (g[_POSITION_ERROR_MAX] + t) | bad
         g = ptr32(int(g) + 4 * _RECORD)
-        i += 1
+        j += 4
     return 1 if (bad << sh) >> sh < 0 else 0
 
 

@@ -191,6 +191,7 @@ def move(a: ptr32) -> int:
 @micropython.viper
 def sine(c: ptr32) -> int:
     """The shapes of the axes' sines in this cycle; 2 in the last one."""
+    t = 0
     i = 0
     n = c[0]
     sh = c[1]
@@ -239,46 +240,47 @@ def sine(c: ptr32) -> int:
 @micropython.viper
 def place(c: ptr32):
     """The setpoints of all axes from their shapes, and what else a motion leaves behind, as motion.settle does."""
-    i = 0
-    n = c[0]
+    j = 0
+    t = 0
+    end = 4 * c[0]
     sh = c[1]
     stride = ptr32(int(c) + c[3])[_STRIDE]
     k = ptr32(int(c) + c[4])
     k[0] = k[0] + 1
     position = ptr32(int(c) + c[5])
-    velocity = ptr32(int(position) + 4 * n)
-    acceleration = ptr32(int(velocity) + 4 * n)
-    direction = ptr32(int(acceleration) + 4 * n)
+    velocity = ptr32(int(position) + end)
+    acceleration = ptr32(int(velocity) + end)
+    direction = ptr32(int(acceleration) + end)
     ahead = ptr32(int(c) + c[6])
-    ahead1 = ptr32(int(ahead) + 4 * n)
-    ahead2 = ptr32(int(ahead1) + 4 * n)
-    ahead3 = ptr32(int(ahead2) + 4 * n)
+    ahead1 = ptr32(int(ahead) + end)
+    ahead2 = ptr32(int(ahead1) + end)
+    ahead3 = ptr32(int(ahead2) + end)
     before = ptr32(int(c) + c[7])
     last = ptr32(int(c) + c[8])
     c = ptr32(int(c) + c[2])
     f = c
-    while i < n:
+    while j < end:
         t = c[_DISTANCE] * f[_F0 + 1] + c[_DISTANCE + 1] * f[_F0] + ((c[_DISTANCE + 1] * f[_F0 + 1]) >> 15) + 0x1000
         t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + (((t << sh) >> sh) >> 13)
-        position[i] = t
-        ahead[i] = t + ((((c[_M] * f[_D]) << sh) >> sh) >> c[_SHIFT])
+        ptr32(int(position) + j)[0] = t
+        ptr32(int(ahead) + j)[0] = t + ((((c[_M] * f[_D]) << sh) >> sh) >> c[_SHIFT])
         t = c[_ACCELERATION] * f[_F2 + 1] + c[_ACCELERATION + 1] * f[_F2] + (
             (c[_ACCELERATION + 1] * f[_F2 + 1]) >> 15) + 0x1000
         t = ((c[_ACCELERATION] * f[_F2]) << 2) + (((t << sh) >> sh) >> 13)
-        acceleration[i] = t
-        ahead2[i] = t + ((((c[_M + 2] * f[_D + 2]) << sh) >> sh) >> c[_SHIFT + 2])
+        ptr32(int(acceleration) + j)[0] = t
+        ptr32(int(ahead2) + j)[0] = t + ((((c[_M + 2] * f[_D + 2]) << sh) >> sh) >> c[_SHIFT + 2])
         t = c[_VELOCITY] * f[_F1 + 1] + c[_VELOCITY + 1] * f[_F1] + ((c[_VELOCITY + 1] * f[_F1 + 1]) >> 15) + 0x1000
         t = ((((c[_VELOCITY] * f[_F1]) << 2) + (((t << sh) >> sh) >> 13)) << sh) >> sh
-        velocity[i] = t
-        before[i] = last[i]
-        last[i] = t
+        ptr32(int(velocity) + j)[0] = t
+        ptr32(int(before) + j)[0] = ptr32(int(last) + j)[0]
+        ptr32(int(last) + j)[0] = t
         if t:
-            direction[i] = (t >> 31) | 1
+            ptr32(int(direction) + j)[0] = (t >> 31) | 1
         t += (((c[_M + 1] * f[_D + 1]) << sh) >> sh) >> c[_SHIFT + 1]
-        ahead1[i] = t
+        ptr32(int(ahead1) + j)[0] = t
         if t:
-            ahead3[i] = (t >> 31) | 1
+            ptr32(int(ahead3) + j)[0] = (t >> 31) | 1
         c = ptr32(int(c) + 4 * _RECORD)
         f = ptr32(int(f) + stride)
-        i += 1
+        j += 4
 
