@@ -56,7 +56,7 @@ _BUS_WORDS = const(7)
 # An axis's record.
 _POSITION = const(0)
 _FEEDBACK = const(3)
-_FEEDBACK_SHIFT = const(4)
+_FEEDBACK_SHIFT = const(4)  # with that of SH
 _FEEDBACK_HALF = const(5)
 _COUNTS = const(6)
 _OFFSET = const(9)
@@ -78,7 +78,7 @@ def _derive(a: ptr32):
         s = ptr32(int(a) + a[4])[i]
         cut = s if s < 15 else 15
         g[_FEEDBACK] = (m + ((1 << cut) >> 1)) >> cut
-        g[_FEEDBACK_SHIFT] = s - cut
+        g[_FEEDBACK_SHIFT] = s - cut + sh
         g[_FEEDBACK_HALF] = (1 << (s - cut)) >> 1
         m = (ptr32(int(a) + a[5])[i] << sh) >> sh
         s = ptr32(int(a) + a[6])[i]
@@ -145,10 +145,12 @@ def read(g: ptr32) -> int:
     while j < end:
         x = (ptr32(int(counts) + j)[0] << sh) >> sh
         h = x >> 15
-        ptr32(int(position) + j)[0] = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
+        x = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
             ((x & 0x7FFF) * g[_POSITION + 1] + 0x4000) >> 15)
+        ptr32(int(position) + j)[0] = x
         x = ptr32(int(current) + j)[0] * g[_FEEDBACK] + g[_FEEDBACK_HALF]
-        ptr32(int(torque) + j)[0] = ((x << sh) >> sh) >> g[_FEEDBACK_SHIFT]
+        x = (x << sh) >> g[_FEEDBACK_SHIFT]
+        ptr32(int(torque) + j)[0] = x
         bad |= (ptr32(int(status) + j)[0] & 0x6F) ^ _OPERATION_ENABLED
         g = ptr32(int(g) + 4 * _RECORD)
         j += 4
@@ -165,6 +167,7 @@ def write(g: ptr32):
     j = 0
     x = 0
     n = g[0]
+    end = 4 * n
     sh = g[1]
     position = ptr32(int(g) + g[4])
     target = ptr32(int(g) + g[5])
@@ -175,17 +178,19 @@ def write(g: ptr32):
     words = ptr32(int(g) + g[3])
     wanted = words[_WANTED]
     g = ptr32(int(g) + g[2])
-    while j < 4 * n:
+    while j < end:
         x = (ptr32(int(position) + j)[0] << sh) >> sh
         h = x >> 15
-        ptr32(int(target) + j)[0] = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
+        x = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
             ((x & 0x7FFF) * g[_COUNTS + 1] + 0x4000) >> 15)
+        ptr32(int(target) + j)[0] = x
         x = (ptr32(int(torque) + j)[0] << sh) >> sh
         if ((g[_OFFSET_MOST] - x) | (g[_OFFSET_MOST] + x)) < 0:
             words[_CUT] = words[_CUT] + 1
             x = g[_OFFSET_MOST] if x > 0 else 0 - g[_OFFSET_MOST]
         x = ((x + g[_OFFSET_HALF]) >> g[_OFFSET_SHIFT]) * g[_OFFSET] + 0x4000
-        ptr32(int(offset) + j)[0] = ((x << sh) >> sh) >> 15
+        x = (x << sh) >> (sh + 15)
+        ptr32(int(offset) + j)[0] = x
         g = ptr32(int(g) + 4 * _RECORD)
         j += 4
     # All enabled, and told so: the controlwords are what they were.

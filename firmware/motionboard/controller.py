@@ -15,7 +15,7 @@ from drives.units import read, write
 from idmwire.sine import SINE
 from motionboard import clock as clocks
 from motionboard import dynamics
-from motionboard.axis import TODO_LOOK, Axes, Settings
+from motionboard.axis import TODO_LOOK, Axes, Settings, address
 from motionboard.capture import BLOCK_WORDS, Capture, sample
 from motionboard.dynamics import Dynamics
 from motionboard.faults import Faults, Trace, keep
@@ -76,10 +76,11 @@ class Controller(States):
         self._cycle = axes.cycle
         # In one place, for a look-up in an object costs as much as a multiplication of all axes.
         self._parts = (
-            ticks_us, self._longest, read, drives.reads, watch.watch, drives.watched, axes.todo, wait, motion.waiting,
-            motion.runs, step, motion.running, model.evaluate, axes.ahead, model.parameters, axes.model_output, SINE,
-            SH, judge, guards.bound, write, drives.writes, drives.send, clock.late, keep, trace.bound, sample,
-            capture.bound, self._ring)
+            ticks_us, address(self._longest), read, address(drives.reads), watch.watch, address(drives.watched),
+            address(axes.todo), wait, address(motion.waiting), motion.runs, step, motion.running, model.evaluate,
+            axes.ahead, model.parameters, axes.model_output, SINE, SH, judge, address(guards.bound), write,
+            address(drives.writes), drives.send, address(clock.late), keep, address(trace.bound), sample,
+            address(capture.bound), address(self._ring))
         gc.collect()
         return drives.connect(self.wait)
 

@@ -32,7 +32,7 @@ from micropython import const
 from idmwire.faults import FAULT_NUMBERS
 from idmwire.sine import SINE
 from motionboard import shapes
-from motionboard.axis import TODO_MOVE, TODO_WAIT
+from motionboard.axis import TODO_MOVE, TODO_WAIT, address
 from motionboard.fixed import SH, sincos
 from motionboard.fourier import Fourier
 from motionboard.segments import Segments
@@ -307,9 +307,10 @@ class Motion:
         self.waiting = axes.bind("motion_state", "cycle", "todo", "motion_k")
         # What a cycle needs of each source, and of the one that moves the axes.
         self.runs = [source and (
-            source.step, source.bound, getattr(source, "finish", _settle), getattr(source, "finishing", self._settling),
-            _rest, self._settling, _run_out, self.waiting) for source in self.sources]
-        self.runs[STREAM] = self.runs[STREAM][:6] + (self._run_dry, self.waiting)
+            source.step, address(source.bound), getattr(source, "finish", _settle),
+            address(getattr(source, "finishing", self._settling)), _rest, address(self._settling), _run_out,
+            address(self.waiting)) for source in self.sources]
+        self.runs[STREAM] = self.runs[STREAM][:6] + (self._run_dry, address(self.waiting))
         self.running = [None]
         # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
         self._report = report

@@ -35,7 +35,8 @@ _ACCELERATION = const(5)
 _F0 = const(7)
 _F1 = const(9)
 _F2 = const(11)
-# What is ahead: d of each shape, how far the products are shifted, m of each coefficient; e of each shape of a move.
+# What is ahead: d of each shape, how far the products are shifted (with SH), m of each coefficient; e of each shape of
+# a move.
 _D = const(13)
 _SHIFT = const(16)
 _M = const(19)
@@ -68,7 +69,7 @@ def prepare(c: ptr32):
                 t >>= 1
                 shift -= 1
             c[k + _M] = t
-            c[k + _SHIFT] = shift
+            c[k + _SHIFT] = shift + sh
             c[k + _D] = 0
             k += 1
         c[_PHASE_STEP] = given[4 * n + i]
@@ -109,6 +110,7 @@ def sine_ahead(c: ptr32, lead: int, sine: ptr32, cosine: ptr32, once: int):
 def move_ahead(c: ptr32, part: int):
     """Where the part of a move that lies ahead is so large, in 2**-28."""
     n = c[0]
+    sh = c[1]
     first = ptr32(int(c) + c[2])
     k = 0
     while k < 3:
@@ -126,7 +128,7 @@ def move_ahead(c: ptr32, part: int):
         i = 0
         while i < n:
             c = ptr32(int(first) + 4 * _RECORD * i)
-            c[k + _SHIFT] = c[k + _SHIFT] - e if c[k + _SHIFT] > e else 0
+            c[k + _SHIFT] = c[k + _SHIFT] - e if c[k + _SHIFT] > e + sh else sh
             i += 1
         k += 1
 
@@ -244,6 +246,7 @@ def place(c: ptr32):
     t = 0
     end = 4 * c[0]
     sh = c[1]
+    sh13 = sh + 13
     stride = ptr32(int(c) + c[3])[_STRIDE]
     k = ptr32(int(c) + c[4])
     k[0] = k[0] + 1
@@ -261,22 +264,22 @@ def place(c: ptr32):
     f = c
     while j < end:
         t = c[_DISTANCE] * f[_F0 + 1] + c[_DISTANCE + 1] * f[_F0] + ((c[_DISTANCE + 1] * f[_F0 + 1]) >> 15) + 0x1000
-        t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + (((t << sh) >> sh) >> 13)
+        t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + ((t << sh) >> sh13)
         ptr32(int(position) + j)[0] = t
-        ptr32(int(ahead) + j)[0] = t + ((((c[_M] * f[_D]) << sh) >> sh) >> c[_SHIFT])
+        ptr32(int(ahead) + j)[0] = t + (((c[_M] * f[_D]) << sh) >> c[_SHIFT])
         t = c[_ACCELERATION] * f[_F2 + 1] + c[_ACCELERATION + 1] * f[_F2] + (
             (c[_ACCELERATION + 1] * f[_F2 + 1]) >> 15) + 0x1000
-        t = ((c[_ACCELERATION] * f[_F2]) << 2) + (((t << sh) >> sh) >> 13)
+        t = ((c[_ACCELERATION] * f[_F2]) << 2) + ((t << sh) >> sh13)
         ptr32(int(acceleration) + j)[0] = t
-        ptr32(int(ahead2) + j)[0] = t + ((((c[_M + 2] * f[_D + 2]) << sh) >> sh) >> c[_SHIFT + 2])
+        ptr32(int(ahead2) + j)[0] = t + (((c[_M + 2] * f[_D + 2]) << sh) >> c[_SHIFT + 2])
         t = c[_VELOCITY] * f[_F1 + 1] + c[_VELOCITY + 1] * f[_F1] + ((c[_VELOCITY + 1] * f[_F1 + 1]) >> 15) + 0x1000
-        t = ((((c[_VELOCITY] * f[_F1]) << 2) + (((t << sh) >> sh) >> 13)) << sh) >> sh
+        t = ((((c[_VELOCITY] * f[_F1]) << 2) + ((t << sh) >> sh13)) << sh) >> sh
         ptr32(int(velocity) + j)[0] = t
         ptr32(int(before) + j)[0] = ptr32(int(last) + j)[0]
         ptr32(int(last) + j)[0] = t
         if t:
             ptr32(int(direction) + j)[0] = (t >> 31) | 1
-        t += (((c[_M + 1] * f[_D + 1]) << sh) >> sh) >> c[_SHIFT + 1]
+        t += ((c[_M + 1] * f[_D + 1]) << sh) >> c[_SHIFT + 1]
         ptr32(int(ahead1) + j)[0] = t
         if t:
             ptr32(int(ahead3) + j)[0] = (t >> 31) | 1
