@@ -111,9 +111,7 @@ def read(g: ptr32) -> int:
 
     What the cycle has to do (bits of axis.py), and 1 where a drive has not answered or is not enabled.
     """
-    j = 0
-    x = 0
-    end = 4 * g[0]
+    j = 4 * g[0]
     sh = g[1]
     words = ptr32(int(g) + g[3])
     bus = ptr32(int(g) + g[4])
@@ -141,8 +139,10 @@ def read(g: ptr32) -> int:
             words[_IN_A_ROW] = words[_IN_A_ROW] + 1
     else:
         words[_IN_A_ROW] = 0
-    g = ptr32(int(g) + g[2])
-    while j < end:
+    g = ptr32(int(g) + g[2] + _RECORD * j)
+    while j:
+        j -= 4
+        g = ptr32(int(g) - 4 * _RECORD)
         x = (ptr32(int(counts) + j)[0] << sh) >> sh
         h = x >> 15
         x = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
@@ -152,8 +152,6 @@ def read(g: ptr32) -> int:
         x = (x << sh) >> g[_FEEDBACK_SHIFT]
         ptr32(int(torque) + j)[0] = x
         bad |= (ptr32(int(status) + j)[0] & 0x6F) ^ _OPERATION_ENABLED
-        g = ptr32(int(g) + 4 * _RECORD)
-        j += 4
     words[_ENABLED] = 0 if bad else 1
     return todo | 1 if bad else todo
 
@@ -164,10 +162,8 @@ def write(g: ptr32):
 
     A controlword leads a drive from the state it is in to the one that is wanted.
     """
-    j = 0
-    x = 0
+    j = 4 * g[0]
     n = g[0]
-    end = 4 * n
     sh = g[1]
     position = ptr32(int(g) + g[4])
     target = ptr32(int(g) + g[5])
@@ -177,8 +173,10 @@ def write(g: ptr32):
     control = ptr32(int(g) + g[9])
     words = ptr32(int(g) + g[3])
     wanted = words[_WANTED]
-    g = ptr32(int(g) + g[2])
-    while j < end:
+    g = ptr32(int(g) + g[2] + _RECORD * j)
+    while j:
+        j -= 4
+        g = ptr32(int(g) - 4 * _RECORD)
         x = (ptr32(int(position) + j)[0] << sh) >> sh
         h = x >> 15
         x = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
@@ -191,8 +189,6 @@ def write(g: ptr32):
         x = ((x + g[_OFFSET_HALF]) >> g[_OFFSET_SHIFT]) * g[_OFFSET] + 0x4000
         x = (x << sh) >> (sh + 15)
         ptr32(int(offset) + j)[0] = x
-        g = ptr32(int(g) + 4 * _RECORD)
-        j += 4
     # All enabled, and told so: the controlwords are what they were.
     if words[_CALM] and words[_ENABLED] and wanted == ON:
         return

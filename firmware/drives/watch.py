@@ -23,13 +23,11 @@ def watch(a: ptr32) -> int:
     No axis changes by more than a crash takes away or a rebound gives, twice the way of the cycle before, and the
     largest position error; asked after cycles in which all drives have answered. Positions wrap, so do differences.
     """
-    j = 0
-    x = 0
-    end = 4 * a[0]
+    j = 4 * a[0]
     sh = a[1]
     words = ptr32(int(a) + a[2])
     position = ptr32(int(a) + a[4])
-    seen = ptr32(int(a) + a[5])
+    seen = ptr32(int(a) + a[5] + 2 * j)
     limit = ptr32(int(a) + a[6])
     jump = ptr32(int(a) + a[7])
     words[BEAT_IN] = words[BEAT_IN] - 1
@@ -41,19 +39,19 @@ def watch(a: ptr32) -> int:
     elif words[_STEADY] < _STEADY_CYCLES:
         words[_STEADY] = words[_STEADY] + 1
     jumped = 0
-    while j < end:
+    while j:
+        j -= 4
+        seen = ptr32(int(seen) - 8)
         x = ptr32(int(position) + j)[0]
         before = ((seen[0] - seen[1]) << sh) >> sh
         change = ((x - seen[0] - before) << sh) >> sh
         seen[1] = seen[0]
         seen[0] = x
-        seen = ptr32(int(seen) + 8)
         x = change >> 1
         x = (x if x > 0 else 0 - x) - (before if before > 0 else 0 - before)
-        if x > ((ptr32(int(limit) + j)[0] << sh) >> sh) >> 1 and words[_STEADY] == _STEADY_CYCLES and jumped == 0:
+        if x > ((ptr32(int(limit) + j)[0] << sh) >> sh) >> 1 and words[_STEADY] == _STEADY_CYCLES:
             jumped = (j >> 2) + 1
             jump[2] = change
             jump[3] = ptr32(int(limit) + j)[0]
-        j += 4
     words[JUMPED] = jumped
     return 1 if jumped or words[LOST] else 0

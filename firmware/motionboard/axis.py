@@ -15,8 +15,9 @@ a binding, which says how many axes there are, how loads are sign-extended, and 
 On a Cortex-M3 the cycle's functions are written to a few rules, for they cost as many instructions as they have words:
 
     an array that is gone through has its place in bytes, ptr32(int(position) + j)[0]: position[i] adds i four times
+    axes go from the last one to the first: `while j` costs a quarter of `while j < end`
     constant places below 32 are cheapest; a record for each axis has them
-    the first three locals stay in registers, the pointer passed being the first: the hottest two come next
+    the first two locals stay in registers: the pointer passed, and what comes first of the rest
     what is worked out goes into a local before it is stored
     a pointer is passed as a number (`address`), for half of what a memoryview costs
 """

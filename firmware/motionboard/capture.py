@@ -61,19 +61,21 @@ def sample(a: ptr32, ring: ptr32):
     state = ptr32(int(a) + a[6])
     out = ptr32(int(ring) + 4 * (slot * _BLOCK_WORDS + w[_IN_BLOCK] * n))
     # Four at a time, as places that are constants cost least.
-    while i + 4 <= n:
+    i = n >> 2
+    while i:
+        i -= 1
         out[0] = ptr32(int(state) + picks[0])[0]
         out[1] = ptr32(int(state) + picks[1])[0]
         out[2] = ptr32(int(state) + picks[2])[0]
         out[3] = ptr32(int(state) + picks[3])[0]
         out = ptr32(int(out) + 16)
         picks = ptr32(int(picks) + 16)
-        i += 4
-    while i < n:
+    i = n & 3
+    while i:
+        i -= 1
         out[0] = ptr32(int(state) + picks[0])[0]
         out = ptr32(int(out) + 4)
         picks = ptr32(int(picks) + 4)
-        i += 1
     i = w[_IN_BLOCK] + 1
     w[_SAMPLES] = w[_SAMPLES] + 1
     if w[_SAMPLES] == w[_WANTED]:

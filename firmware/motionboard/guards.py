@@ -99,9 +99,7 @@ def _derive(a: ptr32):
 def judge(g: ptr32) -> int:
     """Torque command, torque error and position error of this cycle; 1 where a limit is exceeded, no heartbeat has
     come, or the model has met a limit of its own."""
-    j = 0
-    t = 0
-    end = 4 * g[0]
+    j = 4 * g[0]
     sh = g[1]
     words = ptr32(int(g) + g[3])
     computed = ptr32(int(g) + g[4])
@@ -114,13 +112,15 @@ def judge(g: ptr32) -> int:
     position_error = ptr32(int(g) + g[11])
     silence = words[_SILENCE] + words[_BEATING]
     words[_SILENCE] = silence
-    bad = (ptr32(int(g) + g[12])[0] - silence) | (0 - ptr32(int(computed) + end)[0])
+    bad = (ptr32(int(g) + g[12])[0] - silence) | (0 - ptr32(int(computed) + j)[0])
     t = (words[_AT] + 1) & 31
     words[_AT] = t
     at = 4 * t
     ramp = words[_RAMP]
-    g = ptr32(int(g) + g[2])
-    while j < end:
+    g = ptr32(int(g) + g[2] + _RECORD * j)
+    while j:
+        j -= 4
+        g = ptr32(int(g) - 4 * _RECORD)
         t = ptr32(int(computed) + j)[0] & g[_FED]
         ptr32(int(model) + j)[0] = t
         ptr32(int(g) + at)[_TORQUES] = t
@@ -151,8 +151,6 @@ def judge(g: ptr32) -> int:
         t = ptr32(int(g) + ((at - g[_POSITION_DELAY]) & 124))[_POSITIONS] - ptr32(int(measured) + j)[0]
         ptr32(int(position_error) + j)[0] = t
         bad = (g[_POSITION_ERROR_MAX] - t) | (g[_POSITION_ERROR_MAX] + t) | bad
-        g = ptr32(int(g) + 4 * _RECORD)
-        j += 4
     return 1 if (bad << sh) >> sh < 0 else 0
 
 

@@ -194,7 +194,6 @@ def move(a: ptr32) -> int:
 def sine(c: ptr32) -> int:
     """The shapes of the axes' sines in this cycle; 2 in the last one."""
     t = 0
-    i = 0
     n = c[0]
     sh = c[1]
     k = ptr32(int(c) + c[4])[0]
@@ -202,7 +201,8 @@ def sine(c: ptr32) -> int:
     table = ptr32(int(c) + c[6])
     last = 2 if k >= ptr32(int(c) + c[3])[_CYCLES] else 0
     c = ptr32(int(c) + c[2])
-    while i < n:
+    while n:
+        n -= 1
         t = ((k * c[_PHASE_STEP] + 0x800000) << sh) >> sh
         entry = ptr32(int(table) + (((t >> 24) & 0xFF) << 2))
         t = (t & 0xFFFFFF) - 0x800000
@@ -235,34 +235,35 @@ def sine(c: ptr32) -> int:
             c[_D] = t
             c[_D + 2] = 0 - t
         c = ptr32(int(c) + 4 * _RECORD)
-        i += 1
     return last
 
 
 @micropython.viper
 def place(c: ptr32):
     """The setpoints of all axes from their shapes, and what else a motion leaves behind, as motion.settle does."""
-    j = 0
-    t = 0
-    end = 4 * c[0]
+    j = 4 * c[0]
     sh = c[1]
     sh13 = sh + 13
     stride = ptr32(int(c) + c[3])[_STRIDE]
     k = ptr32(int(c) + c[4])
     k[0] = k[0] + 1
     position = ptr32(int(c) + c[5])
-    velocity = ptr32(int(position) + end)
-    acceleration = ptr32(int(velocity) + end)
-    direction = ptr32(int(acceleration) + end)
+    velocity = ptr32(int(position) + j)
+    acceleration = ptr32(int(velocity) + j)
+    direction = ptr32(int(acceleration) + j)
     ahead = ptr32(int(c) + c[6])
-    ahead1 = ptr32(int(ahead) + end)
-    ahead2 = ptr32(int(ahead1) + end)
-    ahead3 = ptr32(int(ahead2) + end)
+    ahead1 = ptr32(int(ahead) + j)
+    ahead2 = ptr32(int(ahead1) + j)
+    ahead3 = ptr32(int(ahead2) + j)
     before = ptr32(int(c) + c[7])
     last = ptr32(int(c) + c[8])
     c = ptr32(int(c) + c[2])
-    f = c
-    while j < end:
+    f = ptr32(int(c) + (stride >> 2) * j)
+    c = ptr32(int(c) + _RECORD * j)
+    while j:
+        j -= 4
+        c = ptr32(int(c) - 4 * _RECORD)
+        f = ptr32(int(f) - stride)
         t = c[_DISTANCE] * f[_F0 + 1] + c[_DISTANCE + 1] * f[_F0] + ((c[_DISTANCE + 1] * f[_F0 + 1]) >> 15) + 0x1000
         t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + ((t << sh) >> sh13)
         ptr32(int(position) + j)[0] = t
@@ -283,7 +284,4 @@ def place(c: ptr32):
         ptr32(int(ahead1) + j)[0] = t
         if t:
             ptr32(int(ahead3) + j)[0] = (t >> 31) | 1
-        c = ptr32(int(c) + 4 * _RECORD)
-        f = ptr32(int(f) + stride)
-        j += 4
 
