@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from idmkit.bench import RobotModel
+from idmkit.collision import Thresholds
 from idmkit.collision.thresholds import alarms
 from idmkit.errors import LinkError
 from idmkit.experiments.collision import (
@@ -44,6 +45,15 @@ def watch(here: Stage, thresholds: list[Any]) -> None:
         here.bench.board.write("torque_error_enable", 1, k)
 
 
+def carry(here: Stage, values: dict[str, float], payload: tuple[float, float]) -> dict[str, float]:
+    """The tool takes a payload, and the board gets the parameters with it."""
+    mass, inertia = payload
+    here.rig.pick_up(mass, inertia)
+    known = {"payload_mass": mass, "payload_inertia": inertia} if here.robot.name in PAYLOADS else {}
+    here.use(values | known)
+    return values | known
+
+
 def free_motion(name: str, minutes: float) -> dict[str, Any]:
     """Sines of other speeds, moves and rests, for so long."""
     robot = load_robot(name)
@@ -52,14 +62,17 @@ def free_motion(name: str, minutes: float) -> dict[str, Any]:
     with stage(robot, 1, RobotModel.of(robot)) as here:
         values = here.identified(here.identify())
         here.use(values)
-        _, thresholds = learn(here, observer_of(here, values), values)
         payloads = PAYLOADS.get(name, ((0.0, 0.0),))
+        thresholds: dict[str, list[Thresholds]] = {}
+        for payload in {payloads[0], payloads[-1]}:
+            carried = carry(here, values, payload)
+            for detector, levels in learn(here, observer_of(here, carried), carried)[1].items():
+                before = thresholds.get(detector, levels)
+                thresholds[detector] = [one.or_higher(other) for one, other in zip(before, levels, strict=True)]
         chunk = 0
         while moved_s < 60 * minutes:
-            mass, inertia = payloads[chunk % len(payloads)]
-            here.rig.pick_up(mass, inertia)
-            carried = values | ({"payload_mass": mass, "payload_inertia": inertia} if name in PAYLOADS else {})
-            here.use(carried)
+            payload = payloads[chunk % len(payloads)]
+            carried = carry(here, values, payload)
             watch(here, thresholds["torque error"])
             observer = observer_of(here, carried)
             try:
@@ -70,13 +83,14 @@ def free_motion(name: str, minutes: float) -> dict[str, Any]:
                         bool(np.any(alarms(found["observer"][0][:, k], found["observer"][1][:, k], level)))
                         for k, level in enumerate(thresholds["observer"])
                     )
-            except LinkError:
+            except LinkError as stopped:
                 board_alarms += 1
                 moved_s += CHUNK_S / 2
-                record = read_faults(here.bench.board)[-1]
-                print(f"# {name}, {mass} kg: {record}, {robot.axes[record.axis].name}", file=sys.stderr, flush=True)
-                here.bench.settle("disarmed", "stopped_by_fault")
+                record = read_faults(here.bench.board)[0]
+                print(f"# {name}, {payload[0]} kg: {record}, {stopped}", file=sys.stderr, flush=True)
                 here.bench.board.clear_fault()
+                here.bench.settle("disarmed", "holding")
+                here.bench.board.disarm(between=here.bench.step)
             chunk += 1
     return {
         "minutes": round(moved_s / 60, 1),

@@ -3,7 +3,7 @@
     torque_command  = ramp * torque_model(AdditiveTorqueDelay cycles ago)
     TE_now          = torque_model(torque_error_delay cycles ago) - torque_feedback
     TE              = TE_before + TEF (TE_now - TE_before)     kept with 15 more bits than shown
-    |TE|           <= torque_error_max, or torque_error_max_rest at rest and torque_error_rest_cycles after it
+    |TE|           <= torque_error_max, or torque_error_max_rest at rest, torque_error_rest_cycles after it, in a stop
     PE              = position_command(PositionErrorDelay cycles ago) - position_feedback
 
 Every cycle `judge` makes all that and holds it against the limits at once: a number is within +-limit where neither
@@ -195,7 +195,7 @@ def _note(event: ptr32, value: ptr32, limit: ptr32, i: int):
 
 
 @micropython.viper
-def _lasting(a: ptr32, event: ptr32) -> int:
+def _lasting(a: ptr32, event: ptr32, stopping: int) -> int:
     """Counts cycles above the torque error's limit: the first axis with enough of them, + 1; -1 where one counts."""
     i = 0
     g = ptr32(int(a) + a[2])
@@ -210,8 +210,11 @@ def _lasting(a: ptr32, event: ptr32) -> int:
         top = g[_TORQUE_ERROR_LEAST]
         if top != 0x3FFFFFFF and (v > top or v < 0 - top):
             top = ptr32(int(a) + a[6])[i]
-            # At rest: three commands in a row are the same; a reversal has two at most.
+            # At rest: three commands in a row are the same; a reversal has two at most. A stop is as rough as a start.
             ago = ptr32(int(a) + a[7])[i]
+            if ago != 0 and stopping != 0:
+                top = ptr32(int(a) + a[8])[i]
+                ago = 0
             while ago > 0:
                 then = g[((at - ago) & 31) + _POSITIONS]
                 if then == g[((at - ago + 1) & 31) + _POSITIONS] and then == g[((at - ago - 1) & 31) + _POSITIONS]:
@@ -324,15 +327,15 @@ class Guards:
         if words[_SETTLING]:
             words[_SETTLING] -= 1
 
-    def check(self):
-        """The guards that trip in this cycle, a bit each; none hides another."""
+    def check(self, stopping):
+        """The guards that trip in this cycle, a bit each; none hides another. `stopping`: in a controlled stop."""
         axes = self.axes
         settings = self.settings
         events = self.events
         n = axes.n
         tripped = self._trip(0, _exceeds(axes.torque_model, settings.torque_threshold, events[0], n, SH))
         if not self._words[_SETTLING]:
-            lasting = _lasting(self._lasts, events[1])
+            lasting = _lasting(self._lasts, events[1], stopping)
             self.rising = lasting != 0
             tripped |= self._trip(1, lasting)
         tripped |= self._trip(2, _exceeds(axes.position_error, settings.position_error_max, events[2], n, SH))

@@ -20,11 +20,11 @@ def make_guards(n=1, **changes):
     return axes, settings, guards
 
 
-def all_tripped(guards):
+def all_tripped(guards, stopping=False):
     # One cycle, as the controller makes it: the limits are looked at where there is a doubt.
     guards.advance()
     doubt = judge(guards.bound)
-    bits = guards.check() if doubt or guards.rising else 0
+    bits = guards.check(stopping) if doubt or guards.rising else 0
     return [
         (FAULT_NAMES[event[0]], event[1], event[2], event[3])
         for guard, event in enumerate(guards.events) if bits & 1 << guard]
@@ -286,6 +286,23 @@ def rest_limit(cycles):
     assert now(300, 0, 1) is None
     write(settings, "torque_error_enable", 1, 0)
     assert now(2**29, 0, 1) is None
+
+
+def test_a_controlled_stop_has_the_limit_of_rest():
+    axes, settings, guards = make_guards(
+        1, torque_error_enable=1, torque_error_max=100, torque_error_max_rest=250, torque_error_rest_cycles=2,
+        torque_error_delay=0)
+    for _ in range(9):
+        axes.position_command[0] += 7
+        judge(guards.bound)
+    for error, stopping, found in ((101, False, 100), (250, True, None), (251, True, 250)):
+        axes.position_command[0] += 7
+        axes.torque_feedback[0] = -error
+        expected = [] if found is None else [("collision", 0, error, found)]
+        assert all_tripped(guards, stopping) == expected
+    write(settings, "torque_error_rest_cycles", 0, 0)
+    axes.position_command[0] += 7
+    assert all_tripped(guards, True) == [("collision", 0, 251, 100)]
 
 
 def write(settings, name, axis, value):

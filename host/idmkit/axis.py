@@ -101,8 +101,8 @@ class Drive:
 class Guards:
     """Limits that the board watches; torques in Nm or N, positions in rad or m.
 
-    `torque_error_max_rest` holds instead of `torque_error_max` at rest and for `torque_error_rest_cycles` after it (0:
-    nowhere): there friction may be anything up to Coulomb's.
+    `torque_error_max_rest` holds instead of `torque_error_max` at rest, `torque_error_rest_cycles` after it and in a
+    controlled stop (0: nowhere): there friction may be anything up to Coulomb's, and the model does not look ahead.
     """
 
     torque_threshold: float

@@ -25,7 +25,7 @@ PROPERTIES = (
     (12, "torque_error_filter", "TorqueErrorFilter", AXIS, "ratio", 1, 32768, 32768, "disarmed", "TE = TEF now + (1 - TEF) before"),
     (13, "torque_error_delay", "", AXIS, "cycles", 0, 31, 3, "disarmed", "cycles from the model's torque to the torque measured for it"),
     (14, "torque_error_duration", "", AXIS, "cycles", 1, 1000, 1, "write", "cycles above the limit that make a collision"),
-    (15, "torque_error_max_rest", "", AXIS, "torque", 0, _TORQUE_MAX, _TORQUE_MAX, "write", "collision above this at rest, where friction may be anything up to Coulomb's"),
+    (15, "torque_error_max_rest", "", AXIS, "torque", 0, _TORQUE_MAX, _TORQUE_MAX, "write", "collision above this at rest, where friction may be anything up to Coulomb's, and in a controlled stop"),
     (16, "torque_error_rest_cycles", "", AXIS, "cycles", 0, 30, 0, "write", "cycles after rest in which torque_error_max_rest holds; 0 never"),
     # Position
     (20, "position_min", "PositionMin", AXIS, "position", -_POSITION_MAX, _POSITION_MAX, -_POSITION_MAX, "disarmed", "lowest command"),

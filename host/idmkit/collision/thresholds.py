@@ -45,6 +45,16 @@ class Thresholds:
         resting, slow, _ = _ranges(speed, self.slow_speed, self.rest_cycles)
         return np.where(resting, self.rest, np.where(slow, self.slow, self.fast))
 
+    def or_higher(self, other: Thresholds) -> Thresholds:
+        """The higher of both levels everywhere: for what may happen with or without a payload."""
+        return Thresholds(
+            max(self.rest_cycles, other.rest_cycles),
+            max(self.slow_speed, other.slow_speed),
+            max(self.rest, other.rest),
+            max(self.slow, other.slow),
+            max(self.fast, other.fast),
+        )
+
     @property
     def for_board(self) -> dict[str, float]:
         """The board's properties, for a torque error as signal: it knows rest and motion."""

@@ -141,6 +141,7 @@ def sine_run(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[i
 
     with bench.armed():
         move_to(bench, [own.start for own in runs])
+        # Without the stop that ends a sine wherever it is: there the board has another limit.
         found = capture_while(bench, CHANNELS, cycles, start)
         bench.settle()
     return found
