@@ -179,6 +179,16 @@ class TomlTable:
             self.fail(name, f"must be {size} numbers, is {value!r}")
         return tuple(float(entry) for entry in value)
 
+    def polynomial(self, name: str, most: int) -> tuple[float, ...]:
+        """A finite number, or a list of one to `most` of them; the first must not be 0."""
+        value = self._take(name, None)
+        listed = value if isinstance(value, list) else [value]
+        if not 1 <= len(listed) <= most or not all(_is_number(entry) for entry in listed):
+            self.fail(name, f"must be a number, or a list of up to {most} numbers, is {value!r}")
+        if listed[0] == 0:
+            self.fail(name, "must not be 0" if len(listed) == 1 else "must not begin with 0")
+        return tuple(float(entry) for entry in listed)
+
     def square(self, name: str, size: int) -> list[list[float]]:
         """A matrix of size x size finite numbers, row by row."""
         value = self._take(name, None)

@@ -40,6 +40,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "build": ("build", "compile a robot's model for its board, or to plain C; what that loses and costs"),
     "drives": ("drives", "what the drives behind a board say, and where the robot file says otherwise"),
     "flash-model": ("flash_model", "put a robot's compiled model on its board, tested there before it is used"),
+    "drive-map": ("drive_map", "what torque an ampere makes, from records with and without a known load"),
     "import": ("import_", "turn a recorded table (CSV) into a record"),
     "repeatability": ("repeatability", "how well identifications repeat: means, variations, drift over several"),
     "delta-map": ("delta_map", "a delta's stiffness, resonance and shortest acceleration; map, fit to resonances"),

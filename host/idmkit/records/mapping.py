@@ -16,16 +16,19 @@ from idmkit.records.record import Provenance, Samples
 from idmkit.toml_table import TomlTable
 
 SCHEMA = 1
+MAX_POWERS = 3
+"""Of a drive map: i, i^3, i^5."""
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": None}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: joint value = coupling(sign * factor * cell) + offset, in the SI unit `unit`.
+    """One column: joint value = coupling(drive_map(factor * cell)) + offset, in the SI unit `unit`.
 
-    `file` is the stem of the table that has the column ("" = whichever has it). `side` "motor" asks for the
-    joint-motor matrix. `delay_s` as in `Channel`.
+    `drive_map`: k1, k3, k5 of torque = k1 i + k3 i^3 + k5 i^5 for a torque in amperes, (1.0,) for all else. `file` is
+    the stem of the table that has the column ("" = whichever has it). `side` "motor" asks for the joint-motor matrix.
+    `delay_s` as in `Channel`.
     """
 
     column: str
@@ -38,6 +41,12 @@ class Column:
     offset: float
     side: str
     delay_s: float
+    drive_map: tuple[float, ...] = (1.0,)
+
+    def value(self, cells: Samples) -> Samples:
+        """Cells as the column's own side has them, before coupling and offset."""
+        x = self.factor * cells
+        return np.asarray(sum(k * x ** (2 * j + 1) for j, k in enumerate(self.drive_map)))
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ def _read_provenance(root: TomlTable) -> Provenance:
 def _read_column(table: TomlTable, motor_axes: tuple[str, ...]) -> Column:
     axis = table.text("axis")
     quantity = table.text("quantity", choices=tuple(UNITS))
-    si_unit, factor = _read_unit(table, quantity)
+    si_unit, factor, drive_map = _read_unit(table, quantity)
     sign = table.integer("sign", default=1, minimum=-1, maximum=1)
     if sign == 0:
         table.fail("sign", "must be 1 or -1")
@@ -136,22 +145,20 @@ def _read_column(table: TomlTable, motor_axes: tuple[str, ...]) -> Column:
         offset=table.number("offset", default=0.0),
         side=side,
         delay_s=table.number("delay_s", default=0.0),
+        drive_map=drive_map,
     )
     table.finish()
     return column
 
 
-def _read_unit(table: TomlTable, quantity: str) -> tuple[str, float]:
-    """SI unit and factor; a torque recorded in amperes needs the drive's torque_per_ampere (Nm/A or N/A)."""
+def _read_unit(table: TomlTable, quantity: str) -> tuple[str, float, tuple[float, ...]]:
+    """SI unit, factor and drive map; a torque recorded in amperes needs torque_per_ampere (Nm/A, N/A, k1 to k5)."""
     unit = table.text("unit")
     try:
         if not table.has("torque_per_ampere"):
-            return to_si(quantity, unit)
+            return *to_si(quantity, unit), (1.0,)
         if quantity != "torque":
             table.fail("torque_per_ampere", f"belongs to a torque, this is a {quantity}")
-        per_ampere = table.number("torque_per_ampere")
-        if per_ampere == 0:
-            table.fail("torque_per_ampere", "must not be 0")
-        return "Nm", per_ampere * to_si("current", unit)[1]
+        return "Nm", to_si("current", unit)[1], table.polynomial("torque_per_ampere", MAX_POWERS)
     except RecordError as problem:
         table.fail("unit", str(problem))

@@ -38,7 +38,7 @@ def import_tables(paths: Sequence[Path], mapping: Mapping) -> tuple[Record, list
     lengths = {table.file.name: len(table.cells) for table in tables}
     if len(set(lengths.values())) != 1:
         raise RecordError("the tables differ in rows: " + ", ".join(f"{k} {v}" for k, v in lengths.items()))
-    raw = [column.factor * _cells(tables, column.column, column.file, mapping) for column in mapping.columns]
+    raw = [column.value(_cells(tables, column.column, column.file, mapping)) for column in mapping.columns]
     channels = tuple(
         Channel(column.name, column.quantity, column.unit, column.axis, samples, column.delay_s)
         for column, samples in zip(mapping.columns, _joint_side(mapping, raw), strict=True)
