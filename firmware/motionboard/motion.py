@@ -18,8 +18,8 @@ cycles; a stop takes over from whatever moves. The model reads the same motion a
                             2   when it has no more to give, still moving: the axes stop from here
     bound               what axes.bind made for it
 
-What every motion leaves behind in a cycle (`_settle`) is done after the step; a source whose last step does that, too,
-has `finish` and `finishing`, a function and its binding, and that is called instead.
+What every motion leaves behind in a cycle (`_settle`) is done after the step, but for a source that has `settles`: its
+step does that, too.
 
 What does not fit into one message stands in `data`, which the sources share; it is not written while anything moves.
 """
@@ -209,9 +209,10 @@ def _run_out(a: ptr32):
 @micropython.viper
 def step(running):
     """The setpoint of this cycle, by the source that stands in `running`."""
-    source, bound, finish, finishing, rest, resting, stop, stopping = running[0]
+    source, bound, settling, rest, resting, stop, stopping = running[0]
     ended = int(source(bound))
-    finish(finishing)
+    if int(settling):
+        _settle(settling)
     if ended == 1:
         rest(resting)
     elif ended:
@@ -221,16 +222,16 @@ def step(running):
 class Between:
     """A motion whose coefficients come in one message: a move or a sine."""
 
-    def __init__(self, motion, kind, step, stride):
+    settles = True
+
+    def __init__(self, motion, kind, step):
         axes = motion.axes
         self.step = step
-        self.bound = axes.bind("motion_records", "motion_words", "motion_k", "torque_lead", "sine")
-        self.finish = shapes.place
-        self.finishing = axes.bind(
-            "motion_records", "motion_words", "motion_k", "channels", "ahead", "velocity_before", "velocity_last")
+        self.bound = axes.bind(
+            "motion_records", "motion_words", "motion_k", "torque_lead", "channels", "ahead", "velocity_before",
+            "velocity_last", "sine")
         self._motion = motion
         self._kind = kind
-        self._stride = stride
         self._prepare = axes.bind("motion_records", "motion_given")
         self._sine = array("i", bytes(4 * axes.n))
         self._cosine = array("i", bytes(4 * axes.n))
@@ -260,8 +261,7 @@ class Between:
         words[0] = cycles
         words[1] = step
         words[2] = 0x3FFFFFFF - step * cycles
-        words[3] = self._stride
-        shapes.prepare(self._prepare)
+        shapes.prepare(self._prepare, self._kind == SINE_WAVE)
         lead = motion.settings.torque_lead[0]
         if lead and self._kind == MOVE:
             shapes.move_ahead(self._prepare, (step >> 17) * lead + 1)
@@ -297,8 +297,8 @@ class Motion:
         self._stop = Stop(axes, settings)
         self.sources = (
             None,
-            Between(self, MOVE, shapes.move, 0),
-            Between(self, SINE_WAVE, shapes.sine, 4 * shapes.RECORD),
+            Between(self, MOVE, shapes.move),
+            Between(self, SINE_WAVE, shapes.sine),
             self._stop,
             Fourier(self, segments),
             Trapezoid(self, segments),
@@ -307,10 +307,9 @@ class Motion:
         self.waiting = axes.bind("motion_state", "cycle", "todo", "motion_k")
         # What a cycle needs of each source, and of the one that moves the axes.
         self.runs = [source and (
-            source.step, address(source.bound), getattr(source, "finish", _settle),
-            address(getattr(source, "finishing", self._settling)), _rest, address(self._settling), _run_out,
-            address(self.waiting)) for source in self.sources]
-        self.runs[STREAM] = self.runs[STREAM][:6] + (self._run_dry, address(self.waiting))
+            source.step, address(source.bound), 0 if getattr(source, "settles", False) else address(self._settling),
+            _rest, address(self._settling), _run_out, address(self.waiting)) for source in self.sources]
+        self.runs[STREAM] = self.runs[STREAM][:5] + (self._run_dry, address(self.waiting))
         self.running = [None]
         # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
         self._report = report

@@ -3,6 +3,7 @@
     move  f0 = 10 s^3 - 15 s^4 + 6 s^5          and its first and second derivative (s = time / duration):
           at rest at both ends, jerk bounded by 60 distance / duration^3
     sine  f0 = 1 - cos(phase)                   begins at rest at its start point, which is an end of its path
+          (its record holds the path's middle, start + distance, and the shapes are sine and cosine)
 
 The host computes the coefficients in floating point (distance, velocity and acceleration scale of each axis). Where
 the model looks ahead (torque_lead), the same shapes are evaluated a second time, that part of a cycle later.
@@ -19,46 +20,39 @@ bits of d, and e for the whole motion. With the coefficient as m * 2**p, 15 bits
 import micropython
 from micropython import const
 
-# A motion's words: cycles; of a move: 2**30 / cycles and what that division leaves; bytes from an axis's shapes to the
-# next one's (none where all axes have the same).
+# A motion's words: cycles; of a move: 2**30 / cycles and what that division leaves.
 _CYCLES = const(0)
 _STEP = const(1)
 _REST = const(2)
-_STRIDE = const(3)
-WORDS = 4
+WORDS = 3
 
-# An axis's record: its coefficients and its shapes, high and low of each.
+# An axis's record: its coefficients, high and low of each.
 _START = const(0)
 _DISTANCE = const(1)
 _VELOCITY = const(3)
 _ACCELERATION = const(5)
-_F0 = const(7)
-_F1 = const(9)
-_F2 = const(11)
-# What is ahead: d of each shape, how far the products are shifted (with SH), m of each coefficient; e of each shape of
-# a move.
-_D = const(13)
-_SHIFT = const(16)
-_M = const(19)
-_E = const(22)
+# What is ahead: how far the products are shifted (with SH), m of each coefficient; e of each shape of a move.
+_SHIFT = const(7)
+_M = const(10)
+_E = const(13)
 # Of a sine: its step in 2**-32 turn a cycle; sine and 1 - cosine of what it turns ahead, times 2**(e - 28).
-_PHASE_STEP = const(25)
-_AHEAD_SINE = const(26)
-_AHEAD_TURN = const(27)
-_RECORD = const(28)
-RECORD = 28
+_PHASE_STEP = const(16)
+_AHEAD_SINE = const(17)
+_AHEAD_TURN = const(18)
+_RECORD = const(19)
+RECORD = 19
 
 
 @micropython.viper
-def prepare(c: ptr32):
-    """The axes' records, from the coefficients of all axes; nothing ahead."""
+def prepare(c: ptr32, sine: int):
+    """The axes' records, of a sine or of a move, from the coefficients of all axes."""
     i = 0
     n = c[0]
     sh = c[1]
     given = ptr32(int(c) + c[3])
     c = ptr32(int(c) + c[2])
     while i < n:
-        c[_START] = given[i]
+        c[_START] = given[i] + given[n + i] if sine else given[i]
         k = 0
         while k < 3:
             t = (given[n + k * n + i] << sh) >> sh
@@ -70,7 +64,6 @@ def prepare(c: ptr32):
                 shift -= 1
             c[k + _M] = t
             c[k + _SHIFT] = shift + sh
-            c[k + _D] = 0
             k += 1
         c[_PHASE_STEP] = given[4 * n + i]
         c = ptr32(int(c) + 4 * _RECORD)
@@ -135,17 +128,39 @@ def move_ahead(c: ptr32, part: int):
 
 # s in 2**-30. w = s (1 - s) <= 2**28; products drop their lowest partial term: error <= 4 in 2**-28.
 # Ranges: 10 s^3 <= 2**30.4 for s <= 1/2 (the other half by symmetry); 15 z <= 2**30.5; 30 w^2 <= 2**30.9.
+# A motion does itself what motion._settle does for others: it saves a way through all axes.
 @micropython.viper
-def move(a: ptr32) -> int:
-    """The shapes of a move in this cycle; 1 in its last one."""
-    s = ptr32(int(a) + a[4])[0]
-    words = ptr32(int(a) + a[3])
-    last = 1 if s >= words[_CYCLES] else 0
-    s = s * words[_STEP] + s * words[_REST] // words[_CYCLES]
-    lead = ptr32(int(a) + a[5])[0]
-    sh = a[1]
-    c = ptr32(int(a) + a[2])
-    times = 2 if lead else 1
+def move(c: ptr32) -> int:
+    """The setpoints of a move in this cycle; 1 in its last one."""
+    j = 4 * c[0]
+    sh = c[1]
+    sh13 = sh + 13
+    words = ptr32(int(c) + c[3])
+    k = ptr32(int(c) + c[4])
+    lead = ptr32(int(c) + c[5])[0]
+    position = ptr32(int(c) + c[6])
+    velocity = ptr32(int(position) + j)
+    acceleration = ptr32(int(velocity) + j)
+    direction = ptr32(int(acceleration) + j)
+    ahead = ptr32(int(c) + c[7])
+    ahead1 = ptr32(int(ahead) + j)
+    ahead2 = ptr32(int(ahead1) + j)
+    ahead3 = ptr32(int(ahead2) + j)
+    before = ptr32(int(c) + c[8])
+    last = ptr32(int(c) + c[9])
+    c = ptr32(int(c) + c[2])
+    ended = 1 if k[0] >= words[_CYCLES] else 0
+    now = k[0] * words[_STEP] + k[0] * words[_REST] // words[_CYCLES]
+    k[0] = k[0] + 1
+    s = now
+    d = d1 = d2 = 0
+    times = 1
+    if lead:
+        times = 2
+        t = (words[_STEP] >> 15) * lead + ((words[_STEP] & 0x7FFF) * lead >> 15)
+        # Never a sum beyond 2**30, not even to cut it.
+        s = s + t if t < 0x3FFFFFFF - s else 0x3FFFFFFF
+    # What is ahead first.
     while times:
         h = s if s <= 0x20000000 else 0x3FFFFFFF - s + 1
         hh = h >> 15
@@ -167,42 +182,76 @@ def move(a: ptr32) -> int:
         if s > 0x20000000:
             place = 0x10000000 - place
             turn = 0 - turn
-        if times == 1 and lead:
-            c[_D] = (place >> c[_E]) - (c[_D] >> c[_E])
-            c[_D + 1] = (speed >> c[_E + 1]) - (c[_D + 1] >> c[_E + 1])
-            c[_D + 2] = (turn >> c[_E + 2]) - (((c[_D + 2] << sh) >> sh) >> c[_E + 2])
-        else:
-            c[_F0] = place >> 15
-            c[_F0 + 1] = place & 0x7FFF
-            c[_F1] = speed >> 15
-            c[_F1 + 1] = speed & 0x7FFF
-            c[_F2] = turn >> 15
-            c[_F2 + 1] = turn & 0x7FFF
-            if lead:
-                c[_D] = place
-                c[_D + 1] = speed
-                c[_D + 2] = turn
         times -= 1
-        t = (words[_STEP] >> 15) * lead + ((words[_STEP] & 0x7FFF) * lead >> 15)
-        # Never a sum beyond 2**30, not even to cut it.
-        s = s + t if t < 0x3FFFFFFF - s else 0x3FFFFFFF
-    return last
+        if times:
+            d = place >> c[_E]
+            d1 = speed >> c[_E + 1]
+            d2 = turn >> c[_E + 2]
+            s = now
+        elif lead:
+            d -= place >> c[_E]
+            d1 -= speed >> c[_E + 1]
+            d2 -= turn >> c[_E + 2]
+    h = place >> 15
+    place &= 0x7FFF
+    hh = speed >> 15
+    speed &= 0x7FFF
+    w = turn >> 15
+    turn &= 0x7FFF
+    c = ptr32(int(c) + _RECORD * j)
+    while j:
+        j -= 4
+        c = ptr32(int(c) - 4 * _RECORD)
+        t = c[_DISTANCE] * place + c[_DISTANCE + 1] * h + ((c[_DISTANCE + 1] * place) >> 15) + 0x1000
+        t = c[_START] + ((c[_DISTANCE] * h) << 2) + ((t << sh) >> sh13)
+        ptr32(int(position) + j)[0] = t
+        ptr32(int(ahead) + j)[0] = t + (((c[_M] * d) << sh) >> c[_SHIFT])
+        t = c[_ACCELERATION] * turn + c[_ACCELERATION + 1] * w + ((c[_ACCELERATION + 1] * turn) >> 15) + 0x1000
+        t = ((c[_ACCELERATION] * w) << 2) + ((t << sh) >> sh13)
+        ptr32(int(acceleration) + j)[0] = t
+        ptr32(int(ahead2) + j)[0] = t + (((c[_M + 2] * d2) << sh) >> c[_SHIFT + 2])
+        t = c[_VELOCITY] * speed + c[_VELOCITY + 1] * hh + ((c[_VELOCITY + 1] * speed) >> 15) + 0x1000
+        t = ((((c[_VELOCITY] * hh) << 2) + ((t << sh) >> sh13)) << sh) >> sh
+        ptr32(int(velocity) + j)[0] = t
+        ptr32(int(before) + j)[0] = ptr32(int(last) + j)[0]
+        ptr32(int(last) + j)[0] = t
+        if t:
+            ptr32(int(direction) + j)[0] = (t >> 31) | 1
+        t += ((c[_M + 1] * d1) << sh) >> c[_SHIFT + 1]
+        ptr32(int(ahead1) + j)[0] = t
+        if t:
+            ptr32(int(ahead3) + j)[0] = (t >> 31) | 1
+    return ended
 
 
-# Sine and cosine as in fixed.sincos, with sin b and 1 - cos b for b and b^2/2.
+# Sine and cosine as in fixed.sincos, with sin b and 1 - cos b for b and b^2/2; 2**28 - f0 is the cosine.
 @micropython.viper
 def sine(c: ptr32) -> int:
-    """The shapes of the axes' sines in this cycle; 2 in the last one."""
-    t = 0
-    n = c[0]
+    """The setpoints of the axes' sines in this cycle; 2 in the last one."""
+    j = 4 * c[0]
     sh = c[1]
-    k = ptr32(int(c) + c[4])[0]
+    sh13 = sh + 13
+    now = ptr32(int(c) + c[4])
+    k = now[0]
+    now[0] = k + 1
     lead = ptr32(int(c) + c[5])[0]
-    table = ptr32(int(c) + c[6])
-    last = 2 if k >= ptr32(int(c) + c[3])[_CYCLES] else 0
-    c = ptr32(int(c) + c[2])
-    while n:
-        n -= 1
+    position = ptr32(int(c) + c[6])
+    velocity = ptr32(int(position) + j)
+    acceleration = ptr32(int(velocity) + j)
+    direction = ptr32(int(acceleration) + j)
+    ahead = ptr32(int(c) + c[7])
+    ahead1 = ptr32(int(ahead) + j)
+    ahead2 = ptr32(int(ahead1) + j)
+    ahead3 = ptr32(int(ahead2) + j)
+    before = ptr32(int(c) + c[8])
+    last = ptr32(int(c) + c[9])
+    table = ptr32(int(c) + c[10])
+    ended = 2 if k >= ptr32(int(c) + c[3])[_CYCLES] else 0
+    c = ptr32(int(c) + c[2] + _RECORD * j)
+    d = d1 = 0
+    while j:
+        j -= 4
+        c = ptr32(int(c) - 4 * _RECORD)
         t = ((k * c[_PHASE_STEP] + 0x800000) << sh) >> sh
         entry = ptr32(int(table) + (((t >> 24) & 0xFF) << 2))
         t = (t & 0xFFFFFF) - 0x800000
@@ -220,68 +269,32 @@ def sine(c: ptr32) -> int:
         e -= ((s15 * t) >> 6) + ((s15 * b) >> 15) + (((entry[0] & 0x7FFF) * t) >> 21)
         s = (s - ((s15 * half) >> 13) + 2) >> 2
         e = (e - ((e15 * half) >> 13) + 2) >> 2
-        c[_F2] = e >> 15
-        c[_F2 + 1] = e & 0x7FFF
-        c[_F1] = s >> 15
-        c[_F1 + 1] = s & 0x7FFF
-        t = 0x10000000 - e
-        c[_F0] = t >> 15
-        c[_F0 + 1] = t & 0x7FFF
         if lead:
-            s >>= 13
-            e >>= 13
-            c[_D + 1] = (((e * c[_AHEAD_SINE] - s * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
-            t = (((s * c[_AHEAD_SINE] + e * c[_AHEAD_TURN] + 0x4000) << sh) >> sh) >> 15
-            c[_D] = t
-            c[_D + 2] = 0 - t
-        c = ptr32(int(c) + 4 * _RECORD)
-    return last
-
-
-@micropython.viper
-def place(c: ptr32):
-    """The setpoints of all axes from their shapes, and what else a motion leaves behind, as motion.settle does."""
-    j = 4 * c[0]
-    sh = c[1]
-    sh13 = sh + 13
-    stride = ptr32(int(c) + c[3])[_STRIDE]
-    k = ptr32(int(c) + c[4])
-    k[0] = k[0] + 1
-    position = ptr32(int(c) + c[5])
-    velocity = ptr32(int(position) + j)
-    acceleration = ptr32(int(velocity) + j)
-    direction = ptr32(int(acceleration) + j)
-    ahead = ptr32(int(c) + c[6])
-    ahead1 = ptr32(int(ahead) + j)
-    ahead2 = ptr32(int(ahead1) + j)
-    ahead3 = ptr32(int(ahead2) + j)
-    before = ptr32(int(c) + c[7])
-    last = ptr32(int(c) + c[8])
-    c = ptr32(int(c) + c[2])
-    f = ptr32(int(c) + (stride >> 2) * j)
-    c = ptr32(int(c) + _RECORD * j)
-    while j:
-        j -= 4
-        c = ptr32(int(c) - 4 * _RECORD)
-        f = ptr32(int(f) - stride)
-        t = c[_DISTANCE] * f[_F0 + 1] + c[_DISTANCE + 1] * f[_F0] + ((c[_DISTANCE + 1] * f[_F0 + 1]) >> 15) + 0x1000
-        t = c[_START] + ((c[_DISTANCE] * f[_F0]) << 2) + ((t << sh) >> sh13)
+            t = s >> 13
+            b = e >> 13
+            d = ((t * c[_AHEAD_SINE] + b * c[_AHEAD_TURN] + 0x4000) << sh) >> (sh + 15)
+            d1 = ((b * c[_AHEAD_SINE] - t * c[_AHEAD_TURN] + 0x4000) << sh) >> (sh + 15)
+        s15 = s >> 15
+        s &= 0x7FFF
+        e15 = e >> 15
+        e &= 0x7FFF
+        t = c[_DISTANCE] * e + c[_DISTANCE + 1] * e15 + ((c[_DISTANCE + 1] * e) >> 15) + 0x1000
+        t = c[_START] - ((c[_DISTANCE] * e15) << 2) - ((t << sh) >> sh13)
         ptr32(int(position) + j)[0] = t
-        ptr32(int(ahead) + j)[0] = t + (((c[_M] * f[_D]) << sh) >> c[_SHIFT])
-        t = c[_ACCELERATION] * f[_F2 + 1] + c[_ACCELERATION + 1] * f[_F2] + (
-            (c[_ACCELERATION + 1] * f[_F2 + 1]) >> 15) + 0x1000
-        t = ((c[_ACCELERATION] * f[_F2]) << 2) + ((t << sh) >> sh13)
+        ptr32(int(ahead) + j)[0] = t + (((c[_M] * d) << sh) >> c[_SHIFT])
+        t = c[_ACCELERATION] * e + c[_ACCELERATION + 1] * e15 + ((c[_ACCELERATION + 1] * e) >> 15) + 0x1000
+        t = ((c[_ACCELERATION] * e15) << 2) + ((t << sh) >> sh13)
         ptr32(int(acceleration) + j)[0] = t
-        ptr32(int(ahead2) + j)[0] = t + (((c[_M + 2] * f[_D + 2]) << sh) >> c[_SHIFT + 2])
-        t = c[_VELOCITY] * f[_F1 + 1] + c[_VELOCITY + 1] * f[_F1] + ((c[_VELOCITY + 1] * f[_F1 + 1]) >> 15) + 0x1000
-        t = ((((c[_VELOCITY] * f[_F1]) << 2) + ((t << sh) >> sh13)) << sh) >> sh
+        ptr32(int(ahead2) + j)[0] = t - (((c[_M + 2] * d) << sh) >> c[_SHIFT + 2])
+        t = c[_VELOCITY] * s + c[_VELOCITY + 1] * s15 + ((c[_VELOCITY + 1] * s) >> 15) + 0x1000
+        t = ((((c[_VELOCITY] * s15) << 2) + ((t << sh) >> sh13)) << sh) >> sh
         ptr32(int(velocity) + j)[0] = t
         ptr32(int(before) + j)[0] = ptr32(int(last) + j)[0]
         ptr32(int(last) + j)[0] = t
         if t:
             ptr32(int(direction) + j)[0] = (t >> 31) | 1
-        t += ((c[_M + 1] * f[_D + 1]) << sh) >> c[_SHIFT + 1]
+        t += ((c[_M + 1] * d1) << sh) >> c[_SHIFT + 1]
         ptr32(int(ahead1) + j)[0] = t
         if t:
             ptr32(int(ahead3) + j)[0] = (t >> 31) | 1
-
+    return ended
