@@ -132,8 +132,8 @@ def _copy(a: ptr32):
 @micropython.viper
 def _settle(a: ptr32):
     """What every motion leaves behind in a cycle: its number counted, directions latched, the speed remembered."""
-    i = 0
-    n = a[0]
+    j = 4 * a[0]
+    size = j
     sh = a[1]
     k = ptr32(int(a) + a[2])
     k[0] = k[0] + 1
@@ -142,21 +142,25 @@ def _settle(a: ptr32):
     before = ptr32(int(a) + a[5])
     last = ptr32(int(a) + a[6])
     if ptr32(int(a) + a[7])[0] == 0:
-        while i < 3 * n:
-            ahead[i] = command[i]
-            i += 1
-        i = 0
-    while i < n:
-        before[i] = last[i]
-        v = (command[n + i] << sh) >> sh
-        last[i] = v
+        j *= 3
+        while j:
+            j -= 4
+            ptr32(int(ahead) + j)[0] = ptr32(int(command) + j)[0]
+        j = size
+    command = ptr32(int(command) + size)
+    ahead = ptr32(int(ahead) + size)
+    size *= 2
+    while j:
+        j -= 4
+        ptr32(int(before) + j)[0] = ptr32(int(last) + j)[0]
+        v = (ptr32(int(command) + j)[0] << sh) >> sh
+        ptr32(int(last) + j)[0] = v
         # The sign of the velocity; at standstill the last one stays.
         if v:
-            command[3 * n + i] = (v >> 31) | 1
-        v = (ahead[n + i] << sh) >> sh
+            ptr32(int(command) + size + j)[0] = (v >> 31) | 1
+        v = (ptr32(int(ahead) + j)[0] << sh) >> sh
         if v:
-            ahead[3 * n + i] = (v >> 31) | 1
-        i += 1
+            ptr32(int(ahead) + size + j)[0] = (v >> 31) | 1
 
 
 @micropython.viper

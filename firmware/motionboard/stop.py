@@ -116,10 +116,9 @@ def _shapes(a: ptr32):
 @micropython.viper
 def _follow(a: ptr32) -> int:
     """The setpoint of this cycle; 1 at rest."""
-    c = ptr32(int(a) + a[2])
-    i = 0
-    n = a[0]
+    j = 4 * a[0]
     sh = a[1]
+    sh13 = sh + 13
     velocity = ptr32(int(a) + a[3])
     shapes = ptr32(int(a) + a[8])
     fh = shapes[0] >> 15
@@ -129,33 +128,39 @@ def _follow(a: ptr32) -> int:
     position = ptr32(int(a) + a[9])
     acceleration = ptr32(int(a) + a[10])
     ahead = ptr32(int(a) + a[11])
-    while i < n:
-        t = c[_SPEED] * fl + c[_SPEED + 1] * fh + ((c[_SPEED + 1] * fl) >> 15) + 0x1000
-        v = ((c[_SPEED] * fh) << 2) + (((t << sh) >> sh) >> 13)
-        t = c[_GAIN] * gl + c[_GAIN + 1] * gh + ((c[_GAIN + 1] * gl) >> 15) + 0x1000
-        v += ((c[_GAIN] * gh) << 2) + (((t << sh) >> sh) >> 13)
-        before = (velocity[i] << sh) >> sh
-        velocity[i] = v
+    ahead1 = ptr32(int(ahead) + j)
+    ahead2 = ptr32(int(ahead1) + j)
+    k = ptr32(int(a) + a[7])
+    ended = 1 if k[0] + 1 >= ptr32(int(a) + a[6])[_CYCLES] else 0
+    a = ptr32(int(a) + a[2] + _RECORD * j)
+    while j:
+        j -= 4
+        a = ptr32(int(a) - 4 * _RECORD)
+        t = a[_SPEED] * fl + a[_SPEED + 1] * fh + ((a[_SPEED + 1] * fl) >> 15) + 0x1000
+        v = ((a[_SPEED] * fh) << 2) + ((t << sh) >> sh13)
+        t = a[_GAIN] * gl + a[_GAIN + 1] * gh + ((a[_GAIN + 1] * gl) >> 15) + 0x1000
+        v += ((a[_GAIN] * gh) << 2) + ((t << sh) >> sh13)
+        before = (ptr32(int(velocity) + j)[0] << sh) >> sh
+        ptr32(int(velocity) + j)[0] = v
+        ptr32(int(ahead1) + j)[0] = v
         x = ((v - before) << sh) >> sh
         low = x & 0x7FFF
-        t = (x >> 15) * c[_RATE + 2] + low * c[_RATE + 1] + ((low * c[_RATE + 2]) >> 15) + 0x4000
-        acceleration[i] = x * c[_RATE] + (x >> 15) * c[_RATE + 1] + (t >> 15)
+        t = (x >> 15) * a[_RATE + 2] + low * a[_RATE + 1] + ((low * a[_RATE + 2]) >> 15) + 0x4000
+        t = x * a[_RATE] + (x >> 15) * a[_RATE + 1] + (t >> 15)
+        ptr32(int(acceleration) + j)[0] = t
+        ptr32(int(ahead2) + j)[0] = t
         x = before + (x >> 1)
         low = x & 0x7FFF
-        t = (x >> 15) * c[_WAY + 2] + low * c[_WAY + 1] + ((low * c[_WAY + 2]) >> 15) + 0x4000
-        x = x * c[_WAY] + (x >> 15) * c[_WAY + 1] + (t >> 15)
+        t = (x >> 15) * a[_WAY + 2] + low * a[_WAY + 1] + ((low * a[_WAY + 2]) >> 15) + 0x4000
+        x = x * a[_WAY] + (x >> 15) * a[_WAY + 1] + (t >> 15)
         # Near the end of the positions' range it ends there: over the wrap the drives would see a jump of 256 turns.
-        q = (position[i] << sh) >> sh
+        q = (ptr32(int(position) + j)[0] << sh) >> sh
         to = ((q + x) << sh) >> sh
-        if not ((x > 0 and to < q) or (x < 0 and to > q)):
-            position[i] = to
-        ahead[i] = position[i]
-        ahead[n + i] = v
-        ahead[2 * n + i] = acceleration[i]
-        c = ptr32(int(c) + 4 * _RECORD)
-        i += 1
-    k = ptr32(int(a) + a[7])
-    return 1 if k[0] + 1 >= ptr32(int(a) + a[6])[_CYCLES] else 0
+        if (x > 0 and to < q) or (x < 0 and to > q):
+            to = q
+        ptr32(int(position) + j)[0] = to
+        ptr32(int(ahead) + j)[0] = to
+    return ended
 
 
 class Stop:
