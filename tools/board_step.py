@@ -3,7 +3,8 @@
 The whole cycle of the firmware but for the text of the bus and the link: conversions, motion source, dynamics with
 friction, thresholds, delays, torque error, guards, trace and capture. On QEMU's Cortex-M3 in instructions, as QEMU
 counts them; on rp2040py in cycles of the RP2040 (without the waits of its flash), and the steps a second that follow
-at 125 MHz: compute only, the bus sets the cycle. `python tools/board_step.py` prints one line of JSON.
+at 125 MHz: compute only, the bus sets the cycle. `python tools/board_step.py` prints one line of JSON; the robot of six
+axes is also measured with its model as a native module.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from emulated import Mps2, Pico, RawRepl
 from idmkit.bench import RobotModel
 from idmkit.board.model_file import compile_module
 from idmkit.board.settings import parameter_image
+from idmkit.fixedpoint.native import compile_native
 from idmkit.link.client import Board
 from idmkit.rig.model_cost import ICOUNT, INSTRUCTIONS_A_TICK
 from idmkit.robot import load_robot
@@ -35,14 +37,14 @@ SCRIPTS = [ROOT / "tools" / "micropython" / "bench" / name for name in ("step_co
 GOALS = {"step": 16_000, "worst_to_median": 1.2, "rp2040_steps_per_second": 4_000}
 
 
-def board_files(robot_name: str, architecture: str, folder: Path) -> list[Path]:
-    """The model as machine code, an image that uses it, and the scripts.
+def board_files(robot_name: str, architecture: str, folder: Path, native: bool = False) -> list[Path]:
+    """The model as machine code (by viper, or native: by a C compiler), an image that uses it, and the scripts.
 
     Any parameters will do: the program's time does not depend on them. The axes stand and move about zero.
     """
     robot = load_robot(robot_name)
     program = RobotModel.of(robot).program
-    (folder / "model.mpy").write_bytes(compile_module(program, architecture))
+    (folder / "model.mpy").write_bytes((compile_native if native else compile_module)(program, architecture))
     image = parameter_image(robot, program, {parameter.key: 0.0 for parameter in program.parameters})
     places = properties.slots(image.n_axes)
     for name, value in (("position_min", -(2**29)), ("position_max", 2**29), ("position_error_max", 2**29)):
@@ -60,8 +62,7 @@ def measured(repl: RawRepl, ticks: str, kinds: tuple[str, ...], steps: int, fact
     repl.run(f"import step_cost, time\nbench = step_cost.Bench({ticks})")
     # One by one: the Pico is slow.
     found: dict[str, Any] = {
-        kind: json.loads(repl.run(f"step_cost.steps_of(bench, {kind!r}, {steps})"))
-        for kind in kinds
+        kind: json.loads(repl.run(f"step_cost.steps_of(bench, {kind!r}, {steps})")) for kind in kinds
     }
     found |= json.loads(repl.run("step_cost.parts_of(bench)"))
     repl.close()
@@ -73,10 +74,10 @@ def measured(repl: RawRepl, ticks: str, kinds: tuple[str, ...], steps: int, fact
     }
 
 
-def on_cortex_m3(robot: str) -> dict[str, Any]:
+def on_cortex_m3(robot: str, native: bool = False) -> dict[str, Any]:
     """Instructions of a step."""
     with tempfile.TemporaryDirectory() as folder, Mps2(
-        Path(folder), board_files(robot, "armv7m", Path(folder)), ICOUNT
+        Path(folder), board_files(robot, "armv7m", Path(folder), native), ICOUNT
     ) as board:  # fmt: skip
         # The boot window is over at once: waiting takes no time on a board that counts instructions.
         with Board.open(board.port) as link:
@@ -112,7 +113,11 @@ def lines(found: dict[str, Any]) -> dict[str, Any]:
 def step_costs(pico: bool = True) -> dict[str, Any]:
     """Costs of a step for a robot of six axes and one of one, and whether the six meet the goals."""
     m3 = {robot: lines(on_cortex_m3(robot)) for robot in ROBOTS}
-    found: dict[str, Any] = {"cortex_m3_instructions": m3}
+    native = lines(on_cortex_m3(ROBOTS[0], native=True))
+    found: dict[str, Any] = {
+        "cortex_m3_instructions": m3,
+        "with_native_model": {name: native[name] for name in ("dynamics", "step", "worst")},
+    }
     six = m3[ROBOTS[0]]
     met = {
         "step": max(six["step"].values()) <= GOALS["step"],
