@@ -32,10 +32,9 @@ _WORDS = const(14)
 
 
 @micropython.viper
-def sample(a: ptr32, ring: ptr32):
-    """Takes this cycle's sample when it is one of those wanted."""
+def sample(a: ptr32, out: ptr32):
+    """Takes this cycle's sample into the ring `out` when it is one of those wanted."""
     w = ptr32(int(a) + a[2])
-    i = 0
     if w[_RUNNING] == 0:
         return
     cycle = ptr32(int(a) + a[7])[0]
@@ -58,22 +57,23 @@ def sample(a: ptr32, ring: ptr32):
         ptr32(int(a) + a[3])[slot] = cycle
     n = w[_CHANNELS]
     picks = ptr32(int(a) + a[5])
-    state = ptr32(int(a) + a[6])
-    out = ptr32(int(ring) + 4 * (slot * _BLOCK_WORDS + w[_IN_BLOCK] * n))
-    # Four at a time, as places that are constants cost least.
+    sizes = ptr32(int(a) + a[4])
+    out = ptr32(int(out) + 4 * (slot * _BLOCK_WORDS + w[_IN_BLOCK] * n))
+    # Four at a time, as places that are constants cost least; `a` are the channels.
+    a = ptr32(int(a) + a[6])
     i = n >> 2
     while i:
         i -= 1
-        out[0] = ptr32(int(state) + picks[0])[0]
-        out[1] = ptr32(int(state) + picks[1])[0]
-        out[2] = ptr32(int(state) + picks[2])[0]
-        out[3] = ptr32(int(state) + picks[3])[0]
+        out[0] = ptr32(picks[0] + int(a))[0]
+        out[1] = ptr32(picks[1] + int(a))[0]
+        out[2] = ptr32(picks[2] + int(a))[0]
+        out[3] = ptr32(picks[3] + int(a))[0]
         out = ptr32(int(out) + 16)
         picks = ptr32(int(picks) + 16)
     i = n & 3
     while i:
         i -= 1
-        out[0] = ptr32(int(state) + picks[0])[0]
+        out[0] = ptr32(picks[0] + int(a))[0]
         out = ptr32(int(out) + 4)
         picks = ptr32(int(picks) + 4)
     i = w[_IN_BLOCK] + 1
@@ -81,7 +81,7 @@ def sample(a: ptr32, ring: ptr32):
     if w[_SAMPLES] == w[_WANTED]:
         w[_RUNNING] = 0
     if (i + 1) * n > _BLOCK_WORDS or w[_RUNNING] == 0:
-        ptr32(int(a) + a[4])[slot] = i * n
+        sizes[slot] = i * n
         w[_FILLED] = w[_FILLED] + 1
         i = 0
     w[_IN_BLOCK] = i

@@ -23,7 +23,6 @@ _TRACE_CYCLES = const(64)
 @micropython.viper
 def keep(a: ptr32):
     """Records the commands and feedback of this cycle, unless the trace stands still."""
-    out = ptr32(int(a) + a[4])
     j = 4 * a[0]
     size = j
     w = ptr32(int(a) + a[2])
@@ -38,14 +37,14 @@ def keep(a: ptr32):
     measured = ptr32(int(a) + a[6])
     torque = ptr32(int(a) + a[7])
     felt = ptr32(int(a) + a[8])
-    out = ptr32(int(out) + 4 * size * slot + size)
+    a = ptr32(int(a) + a[4] + 4 * size * slot + size)
     while j:
         j -= 4
-        out = ptr32(int(out) - 4)
-        out[0] = ptr32(int(position) + j)[0]
-        ptr32(int(out) + size)[0] = ptr32(int(measured) + j)[0]
-        ptr32(int(out) + 2 * size)[0] = ptr32(int(torque) + j)[0]
-        ptr32(int(out) + 3 * size)[0] = ptr32(int(felt) + j)[0]
+        a = ptr32(int(a) - 4)
+        a[0] = ptr32(int(position) + j)[0]
+        ptr32(int(a) + size)[0] = ptr32(int(measured) + j)[0]
+        ptr32(int(a) + 2 * size)[0] = ptr32(int(torque) + j)[0]
+        ptr32(int(a) + 3 * size)[0] = ptr32(int(felt) + j)[0]
     w[_SLOT] = (slot + 1) & (_TRACE_CYCLES - 1)
     if w[_HELD] < _TRACE_CYCLES:
         w[_HELD] = w[_HELD] + 1

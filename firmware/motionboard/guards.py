@@ -99,6 +99,7 @@ def _derive(a: ptr32):
 def judge(g: ptr32) -> int:
     """Torque command, torque error and position error of this cycle; 1 where a limit is exceeded, no heartbeat has
     come, or the model has met a limit of its own."""
+    t = 0
     j = 4 * g[0]
     sh = g[1]
     words = ptr32(int(g) + g[3])

@@ -132,6 +132,7 @@ def move_ahead(c: ptr32, part: int):
 @micropython.viper
 def move(c: ptr32) -> int:
     """The setpoints of a move in this cycle; 1 in its last one."""
+    t = 0
     j = 4 * c[0]
     sh = c[1]
     sh13 = sh + 13
@@ -228,6 +229,7 @@ def move(c: ptr32) -> int:
 @micropython.viper
 def sine(c: ptr32) -> int:
     """The setpoints of the axes' sines in this cycle; 2 in the last one."""
+    t = 0
     j = 4 * c[0]
     sh = c[1]
     sh13 = sh + 13
