@@ -329,7 +329,7 @@ class Guards:
             words[_SETTLING] -= 1
 
     def check(self, stopping):
-        """The guards that trip in this cycle, a bit each; none hides another. `stopping`: in a controlled stop."""
+        """The guards that trip in this cycle, a bit each; none hides another. `stopping`: in a stop or behind it."""
         axes = self.axes
         settings = self.settings
         events = self.events

@@ -138,7 +138,7 @@ class States:
             axis = drives.not_enabled()
             if axis >= 0:
                 self._drive_fault(axis)
-            self._tripped = tripped = self.guards.check(self.motion.kind == STOP)
+            self._tripped = tripped = self.guards.check(self.motion.kind == HOLD or self.motion.kind == STOP)
             guard = 0
             while tripped:
                 if tripped & 1:
