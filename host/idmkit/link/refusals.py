@@ -27,6 +27,8 @@ NEXT_STEPS = {
     "corrupted": "Send the model again; if it fails again, the board's flash is worn.",
     "wrong_hash": "Make the model anew: `idm flash-model ROBOT PORT` does.",
     "self_test_failed": "Report it with the robot file; the model in use before stays in use.",
+    "not_at_rest": "Make the plan anew with `idm plan`: its series begins and ends at rest.",
+    "too_few_points": "Stream more points before the start, or a shorter way.",
     "no_memory": "Use a board with more memory, or a model with fewer parameters.",
 }
 
