@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.moves import move_time, move_to
+from idmkit.bench.moves import move_time, move_to, positions
 from idmkit.bench.performance import named
 from idmkit.bench.run import Run, capture_while
 from idmkit.collision import Thresholds, filter_memory, suggest
@@ -21,13 +21,15 @@ CHANNELS = ("torque_error", "velocity_command")
 FREE_SCALE = 0.8
 """Of the identification's frequencies: another motion than the one the model was made from."""
 PERIODS = 5
-REST_S = 0.5
+REST_S, STOP_S = 0.5, 1.0
 FASTEST = 1.0
+TIMES = 2
+"""Each arms anew."""
 
 
 @contextmanager
-def no_collision(bench: Bench) -> Iterator[None]:
-    """Runs free motion; raises IdentificationError, with the fault cleared, where it is taken for a collision."""
+def no_collision(bench: Bench, hint: str) -> Iterator[None]:
+    """Runs free motion; raises IdentificationError, the fault cleared and `hint` at the end, for a collision in it."""
     try:
         yield
     except LinkError as problem:
@@ -38,8 +40,7 @@ def no_collision(bench: Bench) -> Iterator[None]:
         bench.settle("stopped_by_fault", "disarmed")
         bench.board.clear_fault()
         raise IdentificationError(
-            f"free motion was taken for a collision ({text}) If nothing was touched, raise torque_error_max in the "
-            f"robot file's guards for this run"
+            f"free motion was taken for a collision. {text} If nothing was touched: {hint}"
         ) from problem
 
 
@@ -49,7 +50,7 @@ def free_motion(bench: Bench) -> list[Run]:
     The moves are the fastest that the limits allow: what is learned from gentle motion takes fast motion for a
     collision, since a delay in whole cycles is off by the more, the faster the torque changes. The model must be on.
     """
-    return [_sines(bench), _moves_and_rests(bench)]
+    return [_sines(bench), *(_moves_and_rests(bench) for _ in range(TIMES))]
 
 
 def suggest_thresholds(bench: Bench, runs: Sequence[Run], coulomb: Sequence[float]) -> list[Thresholds]:
@@ -82,6 +83,7 @@ def write_thresholds(bench: Bench, levels: Sequence[Thresholds]) -> None:
 
 
 def _sines(bench: Bench) -> Run:
+    """With the stop at their end: axes that are in the middle of their ways brake there."""
     runs = [axis.identification for axis in bench.robot.axes]
     frequencies = [FREE_SCALE * own.frequency_hz for own in runs]
     cycles = bench.cycles(PERIODS / min(frequencies))
@@ -90,7 +92,7 @@ def _sines(bench: Bench) -> Run:
         found = capture_while(
             bench,
             CHANNELS,
-            cycles,
+            cycles + bench.cycles(STOP_S),
             lambda cycle: motion.sine(
                 bench.board, [own.target for own in runs], frequencies, cycles, start_cycle=cycle
             ),
@@ -100,20 +102,21 @@ def _sines(bench: Bench) -> Run:
 
 
 def _moves_and_rests(bench: Bench) -> Run:
+    """From where the axes were armed: friction and loops need a moment there, which no later start shows."""
     runs = [axis.identification for axis in bench.robot.axes]
     start, target = ([getattr(own, end) for own in runs] for end in ("start", "target"))
     middle = [(a + b) / 2 for a, b in zip(start, target, strict=True)]
     stops = [middle, start, middle, target, middle]
     rest = bench.cycles(REST_S)
-    seconds = sum(move_time(bench.robot, a, b) + REST_S for a, b in pairwise(stops))
 
     def go(_: int) -> None:
-        for goal in stops[1:]:
+        for goal in stops:
             move_to(bench, goal, FASTEST)
             bench.run(rest)
 
     with bench.armed():
-        move_to(bench, stops[0])
+        ways = pairwise([positions(bench), *stops])
+        seconds = sum(move_time(bench.robot, a, b) + REST_S for a, b in ways)
         found = capture_while(bench, CHANNELS, bench.cycles(seconds), go)
         bench.settle()
     return found
