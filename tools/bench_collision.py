@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from idmkit.bench import RobotModel
+from idmkit.bench.thresholds import moves_and_rests
 from idmkit.collision import Thresholds
 from idmkit.collision.thresholds import alarms
 from idmkit.errors import LinkError
 from idmkit.experiments.collision import (
+    CHANNELS,
     learn,
-    moves_and_rests,
     observer_of,
     signals_of,
     sine_run,
@@ -76,7 +77,10 @@ def free_motion(name: str, minutes: float) -> dict[str, Any]:
             watch(here, thresholds["torque error"])
             observer = observer_of(here, carried)
             try:
-                for run in (sine_run(here, float(rng.uniform(0.5, 1.0)), CHUNK_S, []), moves_and_rests(here)):
+                for run in (
+                    sine_run(here, float(rng.uniform(0.5, 1.0)), CHUNK_S, []),
+                    moves_and_rests(here.bench, CHANNELS),
+                ):
                     found = signals_of(run, observer, robot)
                     moved_s += len(found["observer"][0]) * robot.cycle_time_s
                     observer_alarms += sum(

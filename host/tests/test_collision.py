@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from idmkit.collision import MomentumObserver, Thresholds, first_alarm, suggest
-from idmkit.collision.thresholds import ABOVE_ALL, DURATION, MARGIN, alarms
+from idmkit.collision.thresholds import ABOVE_ALL, DURATION, HELD, MARGIN, alarms
 from idmkit.rig.machine_plant import build_plant
 from idmkit.rig.spec import read_rig_spec
 from idmkit.rig.truth import measure
@@ -102,7 +102,7 @@ def test_held_friction_raises_the_level_at_rest_only():
     rng = np.random.default_rng(6)
     signal, speed = rng.standard_normal(9000), np.repeat([0.0, 0.5, 2.0], 3000)
     plain, held = (suggest(signal, speed, 1.0, 10, held) for held in (0.0, 7.0))
-    assert held.rest == held.fast + 7.0 > plain.rest
+    assert held.rest == held.fast + HELD * 7.0 > plain.rest
     assert (held.slow, held.fast) == (plain.slow, plain.fast)
 
 

@@ -44,13 +44,13 @@ def no_collision(bench: Bench, hint: str) -> Iterator[None]:
         ) from problem
 
 
-def free_motion(bench: Bench) -> list[Run]:
-    """Sines, then moves between ends and middles of the identification's ways with rests: friction holds in many ways.
+def free_motion(bench: Bench, channels: Sequence[str] = CHANNELS) -> list[Run]:
+    """Records `channels` of sines, then moves between ends and middles of the identification's ways with rests: friction holds in many ways.
 
     The moves are the fastest that the limits allow: what is learned from gentle motion takes fast motion for a
     collision, since a delay in whole cycles is off by the more, the faster the torque changes. The model must be on.
     """
-    return [_sines(bench), *(_moves_and_rests(bench) for _ in range(TIMES))]
+    return [_sines(bench, channels), *(moves_and_rests(bench, channels) for _ in range(TIMES))]
 
 
 def suggest_thresholds(bench: Bench, runs: Sequence[Run], coulomb: Sequence[float]) -> list[Thresholds]:
@@ -82,7 +82,7 @@ def write_thresholds(bench: Bench, levels: Sequence[Thresholds]) -> None:
             bench.board.write(name, value, k)
 
 
-def _sines(bench: Bench) -> Run:
+def _sines(bench: Bench, channels: Sequence[str]) -> Run:
     """With the stop at their end: axes that are in the middle of their ways brake there."""
     runs = [axis.identification for axis in bench.robot.axes]
     frequencies = [FREE_SCALE * own.frequency_hz for own in runs]
@@ -91,7 +91,7 @@ def _sines(bench: Bench) -> Run:
         move_to(bench, [own.start for own in runs])
         found = capture_while(
             bench,
-            CHANNELS,
+            channels,
             cycles + bench.cycles(STOP_S),
             lambda cycle: motion.sine(
                 bench.board, [own.target for own in runs], frequencies, cycles, start_cycle=cycle
@@ -101,7 +101,7 @@ def _sines(bench: Bench) -> Run:
     return found
 
 
-def _moves_and_rests(bench: Bench) -> Run:
+def moves_and_rests(bench: Bench, channels: Sequence[str]) -> Run:
     """From where the axes were armed: friction and loops need a moment there, which no later start shows."""
     runs = [axis.identification for axis in bench.robot.axes]
     start, target = ([getattr(own, end) for own in runs] for end in ("start", "target"))
@@ -117,6 +117,6 @@ def _moves_and_rests(bench: Bench) -> Run:
     with bench.armed():
         ways = pairwise([positions(bench), *stops])
         seconds = sum(move_time(bench.robot, a, b) + REST_S for a, b in ways)
-        found = capture_while(bench, CHANNELS, bench.cycles(seconds), go)
+        found = capture_while(bench, channels, bench.cycles(seconds), go)
         bench.settle()
     return found

@@ -20,6 +20,8 @@ Mask = NDArray[np.bool_]
 QUANTILE = 0.999
 MARGIN, ABOVE_ALL = 2.0, 2.0
 """A motion that was not tried may be twice as bad as those that were."""
+HELD = 1.25
+"""Friction is not the same every day."""
 DURATION = 2
 SLOW = 0.01
 """Of velocity_max: about a reversal."""
@@ -89,7 +91,7 @@ def suggest(signal: Array, speed: Array, slow_speed: float, rest_cycles: int, he
     for part in _ranges(speed, slow_speed, rest_cycles):
         seen = lasting[part] if part.any() else lasting
         levels.append(max(MARGIN * float(np.quantile(seen, QUANTILE)), ABOVE_ALL * float(seen.max())))
-    return Thresholds(rest_cycles, slow_speed, max(levels[0], levels[2] + held), max(levels[1:]), levels[2])
+    return Thresholds(rest_cycles, slow_speed, max(levels[0], levels[2] + HELD * held), max(levels[1:]), levels[2])
 
 
 def _ranges(speed: Array, slow_speed: float, rest_cycles: int) -> tuple[Mask, Mask, Mask]:

@@ -1,22 +1,22 @@
 """Collision: pushes of a tenth of each joint's largest torque, at rest, moving and reversing; how soon they are seen.
 
 The firmware computes its torque error in every run; the momentum observer works on the same samples. Thresholds of both
-come from a free motion with other frequencies.
+come from free motion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from idmkit.bench import RobotModel
-from idmkit.bench.moves import move_time, move_to
+from idmkit.bench.moves import move_to
 from idmkit.bench.performance import named
 from idmkit.bench.run import Run, capture_while
+from idmkit.bench.thresholds import free_motion
 from idmkit.collision import MomentumObserver, Thresholds, first_alarm, suggest
 from idmkit.collision.thresholds import SLOW, alarms, filter_memory
 from idmkit.experiments.outcome import Curve, Outcome, Panel, Table
@@ -32,7 +32,6 @@ CHANNELS = ("position_feedback", "torque_feedback", "torque_error", "velocity_co
 SHARE = 0.1
 """Of the joint's largest torque."""
 PUSH_S, BETWEEN_S = 0.1, 0.5
-FREE_S, FREE_SCALES = 20.0, (0.6, 1.0)
 BANDWIDTH_HZ = 40.0
 OBSERVER_MEMORY, STILL_COUNTS = 5, 4
 """Cycles after rest in which the observer may still be wrong by the friction; counts a cycle that are no motion."""
@@ -79,7 +78,7 @@ def learn(
     here: Stage, observer: MomentumObserver, values: Mapping[str, float]
 ) -> tuple[Signals, dict[str, list[Thresholds]]]:
     """Signals of free motion, and the thresholds of both detectors that follow, one an axis."""
-    runs = [*(sine_run(here, scale, FREE_S, []) for scale in FREE_SCALES), moves_and_rests(here)]
+    runs = free_motion(here.bench, CHANNELS)
     recorded = [signals_of(run, observer, here.robot) for run in runs]
     free = {
         name: (np.vstack([part[name][0] for part in recorded]), np.vstack([part[name][1] for part in recorded]))
@@ -143,28 +142,6 @@ def sine_run(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[i
         move_to(bench, [own.start for own in runs])
         # Without the stop that ends a sine wherever it is: there the board has another limit.
         found = capture_while(bench, CHANNELS, cycles, start)
-        bench.settle()
-    return found
-
-
-def moves_and_rests(here: Stage) -> Run:
-    """Moves between the ends and the middles of the identification runs, with rests: friction holds in many ways."""
-    bench = here.bench
-    rest = bench.cycles(BETWEEN_S)
-    runs = [axis.identification for axis in bench.robot.axes]
-    start, target = ([getattr(own, end) for own in runs] for end in ("start", "target"))
-    middle = [(a + b) / 2 for a, b in zip(start, target, strict=True)]
-    stops = [middle, start, middle, target, middle]
-    seconds = sum(move_time(bench.robot, a, b) + BETWEEN_S for a, b in pairwise(stops))
-
-    def go(_: int) -> None:
-        for goal in stops[1:]:
-            move_to(bench, goal)
-            bench.run(rest)
-
-    with bench.armed():
-        move_to(bench, stops[0])
-        found = capture_while(bench, CHANNELS, bench.cycles(seconds), go)
         bench.settle()
     return found
 
