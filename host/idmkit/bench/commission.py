@@ -206,9 +206,9 @@ class Commission:
             prove(self.bench)
         self.thresholds = levels
         store_applied(self.bench.board)
-        levels = ", ".join(
+        written = ", ".join(
             f"{axis.name} {level.for_board['torque_error_max']:.3g} {'Nm' if axis.revolute else 'N'} in motion, "
             f"{level.rest:.3g} at rest"
             for axis, level in zip(self.robot.axes, self.thresholds, strict=True)
         )
-        return f"{levels}; stored", []
+        return f"{written}; stored", []
