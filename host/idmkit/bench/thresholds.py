@@ -47,8 +47,9 @@ def no_collision(bench: Bench, hint: str) -> Iterator[None]:
 def free_motion(bench: Bench, channels: Sequence[str] = CHANNELS) -> list[Run]:
     """Records `channels` of sines, then of moves between ends and middles of the identification's ways, with rests.
 
-    Friction holds in many ways. The moves are the fastest that the limits allow: what is learned from gentle motion takes fast motion for a
-    collision, since a delay in whole cycles is off by the more, the faster the torque changes. The model must be on.
+    Friction holds in many ways. The moves are the fastest that the limits allow: what is learned from gentle motion
+    takes fast motion for a collision, since a delay in whole cycles is off by the more, the faster the torque changes.
+    The model must be on.
     """
     return [_sines(bench, channels), *(moves_and_rests(bench, channels) for _ in range(TIMES))]
 
