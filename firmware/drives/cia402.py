@@ -7,7 +7,7 @@ A cycle sends all commands of a bus and then SYNC in one write; the drives latch
 answer with what they measured at that SYNC. docs/drives.md names every object in use.
 """
 
-from drives import nmt, sdo, setup, slcan, watch
+from drives import nmt, sdo, setup, slcan, units
 from drives.canbus import SYNC, Bus
 from drives.units import ON, Units
 from idmwire.faults import FAULT_NUMBERS
@@ -24,8 +24,8 @@ _BUS_SILENT = FAULT_NUMBERS["bus_silent"]
 class Drives(Units):
     """All drives of the robot on the buses behind `ports` (`port.readinto(buffer)`, `port.write(buffer, n)`).
 
-    A cycle calls units.read and units.write, watch.watch with `watched`, and `send`. `nodes` is what the drives say of
-    themselves, `setups` a SetupError or None for each axis.
+    A cycle calls units.read, units.write and `send`. `nodes` is what the drives say of themselves, `setups` a
+    SetupError or None for each axis.
     """
 
     def __init__(self, ports, axes, settings, cycle_time_us):
@@ -35,17 +35,12 @@ class Drives(Units):
         self.connected = False
         self.setups = [setup.SetupError(setup.UNKNOWN)] * n
         self._cycle_time_us = cycle_time_us
-        self._watch = words = axes.array("watch_words", watch.WORDS)
-        words[watch.BEAT_CYCLES] = words[watch.BEAT_IN] = max(1, nmt.BEAT_MS * 1000 // cycle_time_us)
-        self.nodes = nmt.Nodes(n, axes.name("drive_lost", "watch_words", watch.LOST, 1))
-        axes.array("drive_seen", 2 * n)
+        words = self._watch
+        words[units.BEAT_CYCLES] = words[units.BEAT_IN] = max(1, nmt.BEAT_MS * 1000 // cycle_time_us)
+        self.nodes = nmt.Nodes(n, axes.name("drive_lost", "watch_words", units.LOST, 1))
         self._trouble = axes.array("drive_trouble", 4)
-        self._jump = axes.array("drive_jump", 4)
         self._jump[0] = _ENCODER_JUMP
-        self.watched = axes.bind(
-            "watch_words", "drive_misses_in_a_row", "position_feedback", "drive_seen", "position_error_max",
-            "drive_jump")
-        axes.name("heartbeat_due", "watch_words", watch.BEAT, 1)
+        axes.name("heartbeat_due", "watch_words", units.BEAT, 1)
         self._sends = axes.bind("heartbeat_due", "drive_target", "drive_offset", "drive_control", "bus", "node_id")
         measured = axes.statusword, self.counts, self.current
         self._buses = []
@@ -74,8 +69,8 @@ class Drives(Units):
 
     def poll(self):
         """Takes what the buses have brought; after a heartbeat of the board each drive owes one, too."""
-        if self._watch[watch.BEAT]:
-            self._watch[watch.BEAT] = 0
+        if self._watch[units.BEAT]:
+            self._watch[units.BEAT] = 0
             self.nodes.beat()
         for bus in self._buses:
             bus.poll()
@@ -151,9 +146,9 @@ class Drives(Units):
             event[1] = self.nodes.lost
             event[2] = self.nodes.missed[self.nodes.lost]
             event[3] = nmt.BEATS
-        elif self._watch[watch.JUMPED] and self.wanted == ON:
+        elif self._watch[units.JUMPED] and self.wanted == ON:
             event = self._jump
-            event[1] = self._watch[watch.JUMPED] - 1
+            event[1] = self._watch[units.JUMPED] - 1
         else:
             return None
         return event

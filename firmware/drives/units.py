@@ -48,6 +48,18 @@ _BUSES = const(6)
 _ENABLED = const(7)
 _CALM = const(8)
 _WORDS = const(9)
+# The words of what is watched: cycles to the board's next heartbeat, and between two; 1 when one is due; 1 + the axis
+# of a node that is lost; 1 + the first axis whose position has jumped; cycles in a row with all answers, up to those
+# from which on a jump is one.
+BEAT_IN = const(0)
+BEAT_CYCLES = const(1)
+BEAT = const(2)
+LOST = const(3)
+JUMPED = const(4)
+_STEADY = const(5)
+_WATCH_WORDS = const(6)
+_STEADY_CYCLES = const(4)
+
 # slcan.ANSWERED, slcan.TIME and slcan.STATE_WORDS.
 _BUS_ANSWERED = const(5)
 _BUS_TIME = const(6)
@@ -107,10 +119,14 @@ def _derive(a: ptr32):
 
 @micropython.viper
 def read(g: ptr32) -> int:
-    """Counts the cycle, and converts measured positions and torques of all axes.
+    """Counts the cycle and to the heartbeat, and converts measured positions and torques of all axes.
 
-    What the cycle has to do (bits of axis.py), and 1 where a drive has not answered or is not enabled.
+    What the cycle has to do (bits of axis.py), and 1 for a closer look: where a drive has not answered, is not enabled
+    or lost, or a position has changed as no axis can. That is by more than a crash takes away or a rebound gives, twice
+    the way of the cycle before, and the largest position error; asked after cycles in which all drives have answered.
+    Positions wrap, so do differences.
     """
+    x = 0
     j = 4 * g[0]
     sh = g[1]
     words = ptr32(int(g) + g[3])
@@ -123,37 +139,63 @@ def read(g: ptr32) -> int:
     cycle = ptr32(int(g) + g[10])
     cycle[0] = (cycle[0] + 1) & 0x3FFFFFFF
     todo = ptr32(int(g) + g[11])[0]
+    watched = ptr32(int(g) + g[12])
+    seen = ptr32(int(g) + g[13] + 2 * j)
+    limit = ptr32(int(g) + g[14])
+    jump = ptr32(int(g) + g[15])
+    watched[BEAT_IN] = watched[BEAT_IN] - 1
+    if watched[BEAT_IN] == 0:
+        watched[BEAT_IN] = watched[BEAT_CYCLES]
+        watched[BEAT] = 1
     answered = 0
-    h = words[_BUSES]
-    while h:
+    x = words[_BUSES]
+    while x:
         answered |= bus[_BUS_ANSWERED]
         bus[_BUS_ANSWERED] = 0
         bus[_BUS_TIME] = 0
         bus = ptr32(int(bus) + 4 * _BUS_WORDS)
-        h -= 1
+        x -= 1
     words[_ANSWERED] = answered
     bad = answered ^ words[_ALL]
     if bad:
         words[_MISSES] = words[_MISSES] + 1
         if words[_IN_A_ROW] < _MISSES_COUNTED:
             words[_IN_A_ROW] = words[_IN_A_ROW] + 1
+        watched[_STEADY] = 0
     else:
         words[_IN_A_ROW] = 0
+        if watched[_STEADY] < _STEADY_CYCLES:
+            watched[_STEADY] = watched[_STEADY] + 1
+    jumped = 0
     g = ptr32(int(g) + g[2] + _RECORD * j)
     while j:
         j -= 4
         g = ptr32(int(g) - 4 * _RECORD)
         x = (ptr32(int(counts) + j)[0] << sh) >> sh
-        h = x >> 15
-        x = x * g[_POSITION] + h * g[_POSITION + 1] + ((h * g[_POSITION + 2] + 0x4000) >> 15) + (
-            ((x & 0x7FFF) * g[_POSITION + 1] + 0x4000) >> 15)
+        low = ((x & 0x7FFF) * g[_POSITION + 1] + 0x4000) >> 15
+        low += g[_POSITION] * x
+        x >>= 15
+        x = ((g[_POSITION + 2] * x + 0x4000) >> 15) + g[_POSITION + 1] * x + low
         ptr32(int(position) + j)[0] = x
-        x = ptr32(int(current) + j)[0] * g[_FEEDBACK] + g[_FEEDBACK_HALF]
+        seen = ptr32(int(seen) - 8)
+        before = ((seen[0] - seen[1]) << sh) >> sh
+        seen[1] = seen[0]
+        change = ((x - seen[1] - before) << sh) >> sh
+        seen[0] = x
+        x = change >> 1
+        x = (x if x > 0 else 0 - x) - (before if before > 0 else 0 - before)
+        if x > ((ptr32(int(limit) + j)[0] << sh) >> sh) >> 1 and watched[_STEADY] == _STEADY_CYCLES:
+            jumped = (j >> 2) + 1
+            jump[2] = change
+            jump[3] = ptr32(int(limit) + j)[0]
+        x = ptr32(int(current) + j)[0]
+        x = g[_FEEDBACK] * x + g[_FEEDBACK_HALF]
         x = (x << sh) >> g[_FEEDBACK_SHIFT]
         ptr32(int(torque) + j)[0] = x
         bad |= (ptr32(int(status) + j)[0] & 0x6F) ^ _OPERATION_ENABLED
     words[_ENABLED] = 0 if bad else 1
-    return todo | 1 if bad else todo
+    watched[JUMPED] = jumped
+    return todo | 1 if bad or jumped or watched[LOST] else todo
 
 
 @micropython.viper
@@ -162,6 +204,7 @@ def write(g: ptr32):
 
     A controlword leads a drive from the state it is in to the one that is wanted.
     """
+    x = 0
     j = 4 * g[0]
     n = g[0]
     sh = g[1]
@@ -178,9 +221,10 @@ def write(g: ptr32):
         j -= 4
         g = ptr32(int(g) - 4 * _RECORD)
         x = (ptr32(int(position) + j)[0] << sh) >> sh
-        h = x >> 15
-        x = x * g[_COUNTS] + h * g[_COUNTS + 1] + ((h * g[_COUNTS + 2] + 0x4000) >> 15) + (
-            ((x & 0x7FFF) * g[_COUNTS + 1] + 0x4000) >> 15)
+        low = ((x & 0x7FFF) * g[_COUNTS + 1] + 0x4000) >> 15
+        low += g[_COUNTS] * x
+        x >>= 15
+        x = ((g[_COUNTS + 2] * x + 0x4000) >> 15) + g[_COUNTS + 1] * x + low
         ptr32(int(target) + j)[0] = x
         x = (ptr32(int(torque) + j)[0] << sh) >> sh
         if ((g[_OFFSET_MOST] - x) | (g[_OFFSET_MOST] + x)) < 0:
@@ -246,7 +290,10 @@ class Units:
         self._words = axes.array("drive_words", _WORDS)
         self._words[_ALL] = (1 << n) - 1
         self._words[_BUSES] = buses
-        axes.name("drive_misses_in_a_row", "drive_words", _IN_A_ROW, 1)
+        self._watch = axes.array("watch_words", _WATCH_WORDS)
+        # Position of this cycle and of the one before, and the jump as guards have their events.
+        axes.array("drive_seen", 2 * n)
+        self._jump = axes.array("drive_jump", 4)
         # What the buses bring, and what goes onto them.
         axes.array("bus_states", slcan.STATE_WORDS * buses)
         self.counts = axes.array("drive_counts", n)
@@ -258,7 +305,8 @@ class Units:
         axes.name("drive_target_factors", "drive_records", _COUNTS, n)
         self.reads = axes.bind(
             "drive_records", "drive_words", "bus_states", "drive_counts", "position_feedback", "drive_current",
-            "torque_feedback", "statusword", "cycle", "todo")
+            "torque_feedback", "statusword", "cycle", "todo", "watch_words", "drive_seen", "position_error_max",
+            "drive_jump")
         self.writes = axes.bind(
             "drive_records", "drive_words", "position_command", "drive_target", "torque_command", "drive_offset",
             "statusword", "drive_control")

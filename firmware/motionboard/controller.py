@@ -10,7 +10,7 @@ from time import ticks_us
 import micropython
 from micropython import const
 
-from drives import cia402, watch
+from drives import cia402
 from drives.units import read, write
 from idmwire.sine import SINE
 from motionboard import clock as clocks
@@ -76,11 +76,10 @@ class Controller(States):
         self._cycle = axes.cycle
         # In one place, for a look-up in an object costs as much as a multiplication of all axes.
         self._parts = (
-            ticks_us, address(self._longest), read, address(drives.reads), watch.watch, address(drives.watched),
-            address(axes.todo), wait, address(motion.waiting), motion.runs, step, motion.running, model.evaluate,
-            axes.ahead, model.parameters, axes.model_output, SINE, SH, judge, address(guards.bound), write,
-            address(drives.writes), drives.send, address(clock.late), keep, address(trace.bound), sample,
-            address(capture.bound), address(self._ring))
+            ticks_us, address(self._longest), read, address(drives.reads), address(axes.todo), wait,
+            address(motion.waiting), motion.runs, step, motion.running, model.evaluate, axes.ahead, model.parameters,
+            axes.model_output, SINE, SH, judge, address(guards.bound), write, address(drives.writes), drives.send,
+            address(clock.late), keep, address(trace.bound), sample, address(capture.bound), address(self._ring))
         gc.collect()
         return drives.connect(self.wait)
 
@@ -94,11 +93,11 @@ class Controller(States):
     @micropython.viper
     def cycle(self):
         """One control cycle, top to bottom."""
-        (ticks, longest, read, reading, watch, watching, reminder, wait, waiting, sources, step, running, evaluate,
-         ahead, parameters, torques, sine, sh, judge, judging, write, writing, send, late, keep, tracing, sample,
-         capturing, ring) = self._parts
+        (ticks, longest, read, reading, reminder, wait, waiting, sources, step, running, evaluate, ahead, parameters,
+         torques, sine, sh, judge, judging, write, writing, send, late, keep, tracing, sample, capturing,
+         ring) = self._parts
         began = int(ticks())
-        todo = int(read(reading)) | int(watch(watching))
+        todo = int(read(reading))
         if todo & _LOOK:
             self._sequence()
             todo = todo & _DOUBT | ptr32(reminder)[0]

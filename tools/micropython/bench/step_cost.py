@@ -14,7 +14,7 @@ import micropython
 import model
 from model_cost import model_cost
 
-from drives import cia402, slcan, units, watch
+from drives import cia402, slcan, units
 from idmwire import image
 from motionboard import motion
 from motionboard.capture import sample
@@ -229,7 +229,6 @@ def parts_of(bench):
         "dynamics": model_cost(bench.ticks, model, list(controller.axes.ahead), [0] * model.N_PARAMETERS)[0],
         "parts": {
             "read": bench.mean(units.read, drives.reads),
-            "watch": bench.mean(watch.watch, drives.watched),
             "judge": bench.mean(judge, controller.guards.bound),
             "write": bench.mean(units.write, drives.writes),
             "trace": bench.mean(keep, controller.trace.bound),
