@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.moves import move_time, move_to, positions
+from idmkit.bench.moves import COMFORT, move_time, move_to, positions
 from idmkit.bench.performance import named
+from idmkit.bench.prove import reach
 from idmkit.bench.run import Run, capture_while
 from idmkit.collision import Thresholds, filter_memory, suggest
 from idmkit.collision.thresholds import SLOW
@@ -45,9 +45,9 @@ def no_collision(bench: Bench, hint: str) -> Iterator[None]:
 
 
 def free_motion(bench: Bench, channels: Sequence[str] = CHANNELS) -> list[Run]:
-    """Records `channels` of sines, then of moves between ends and middles of the identification's ways, with rests.
+    """Records `channels` of sines, then of moves between the ends and the middle of a proof's moves, with rests.
 
-    Friction holds in many ways. The moves are the fastest that the limits allow: what is learned from gentle motion
+    Friction holds in many ways. Some moves are the fastest that the limits allow: what is learned from gentle motion
     takes fast motion for a collision, since a delay in whole cycles is off by the more, the faster the torque changes.
     The model must be on.
     """
@@ -104,20 +104,22 @@ def _sines(bench: Bench, channels: Sequence[str]) -> Run:
 
 def moves_and_rests(bench: Bench, channels: Sequence[str]) -> Run:
     """From where the axes were armed: friction and loops need a moment there, which no later start shows."""
-    runs = [axis.identification for axis in bench.robot.axes]
-    start, target = ([getattr(own, end) for own in runs] for end in ("start", "target"))
-    middle = [(a + b) / 2 for a, b in zip(start, target, strict=True)]
-    stops = [middle, start, middle, target, middle]
+    low, high = reach(bench.robot)
+    middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    ways = [(low, COMFORT), (high, FASTEST), (middle, COMFORT), (low, COMFORT), (high, FASTEST)]
     rest = bench.cycles(REST_S)
 
     def go(_: int) -> None:
-        for goal in stops:
-            move_to(bench, goal, FASTEST)
+        for goal, comfort in ways:
+            move_to(bench, goal, comfort)
             bench.run(rest)
 
     with bench.armed():
-        ways = pairwise([positions(bench), *stops])
-        seconds = sum(move_time(bench.robot, a, b) + REST_S for a, b in ways)
+        starts = [positions(bench), *(goal for goal, _ in ways)]
+        seconds = sum(
+            comfort * move_time(bench.robot, start, goal) + REST_S
+            for start, (goal, comfort) in zip(starts, ways, strict=False)
+        )
         found = capture_while(bench, channels, bench.cycles(seconds), go)
         bench.settle()
     return found
