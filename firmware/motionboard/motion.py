@@ -18,8 +18,8 @@ cycles; a stop takes over from whatever moves. The model reads the same motion a
                             2   when it has no more to give, still moving: the axes stop from here
     bound               what axes.bind made for it
 
-What every motion leaves behind in a cycle (`_settle`) is done after the step, but for a source that has `settles`: its
-step does that, too.
+What every motion leaves behind in a cycle (`_settle`) is done after the step, unless the source has a `settle` of its
+own that is called with `bound` instead; None where its step has done it.
 
 What does not fit into one message stands in `data`, which the sources share; it is not written while anything moves.
 """
@@ -213,10 +213,10 @@ def _run_out(a: ptr32):
 @micropython.viper
 def step(running):
     """The setpoint of this cycle, by the source that stands in `running`."""
-    source, bound, settling, rest, resting, stop, stopping = running[0]
+    source, bound, settle, settling, rest, resting, stop, stopping = running[0]
     ended = int(source(bound))
     if int(settling):
-        _settle(settling)
+        settle(settling)
     if ended == 1:
         rest(resting)
     elif ended:
@@ -226,14 +226,13 @@ def step(running):
 class Between:
     """A motion whose coefficients come in one message: a move or a sine."""
 
-    settles = True
-
-    def __init__(self, motion, kind, step):
+    def __init__(self, motion, kind, step, settle):
         axes = motion.axes
         self.step = step
         self.bound = axes.bind(
             "motion_records", "motion_words", "motion_k", "torque_lead", "channels", "ahead", "velocity_before",
             "velocity_last", "sine")
+        self.settle = settle
         self._motion = motion
         self._kind = kind
         self._prepare = axes.bind("motion_records", "motion_given")
@@ -242,10 +241,8 @@ class Between:
 
     def refusal(self, cycles):
         """Why the motion in start, distance, ... cannot be taken: a name of idmwire's refusals, or None."""
-        motion = self._motion
-        settings = motion.settings
-        n = motion.axes.n
-        move = self._kind == MOVE
+        motion, move = self._motion, self._kind == MOVE
+        settings, n = motion.settings, motion.axes.n
         if cycles < 2 or (move and cycles > _LONGEST_MOVE):
             return "out_of_range"
         if (_exceed(motion.distance, _MOST, n, SH)
@@ -301,8 +298,8 @@ class Motion:
         self._stop = Stop(axes, settings)
         self.sources = (
             None,
-            Between(self, MOVE, shapes.move),
-            Between(self, SINE_WAVE, shapes.sine),
+            Between(self, MOVE, shapes.move, shapes.place),
+            Between(self, SINE_WAVE, shapes.sine, None),
             self._stop,
             Fourier(self, segments),
             Trapezoid(self, segments),
@@ -310,14 +307,17 @@ class Motion:
         )
         self.waiting = axes.bind("motion_state", "cycle", "todo", "motion_k")
         # What a cycle needs of each source, and of the one that moves the axes.
-        self.runs = [source and (
-            source.step, address(source.bound), 0 if getattr(source, "settles", False) else address(self._settling),
-            _rest, address(self._settling), _run_out, address(self.waiting)) for source in self.sources]
-        self.runs[STREAM] = self.runs[STREAM][:5] + (self._run_dry, address(self.waiting))
+        self.runs = [source and self._run(source) for source in self.sources]
+        self.runs[STREAM] = self.runs[STREAM][:6] + (self._run_dry, address(self.waiting))
         self.running = [None]
         # Hears of a stream that has run dry: report(fault, axis, event), value and limit at 2 and 3 of the event.
         self._report = report
         self._event = array("i", (0, 0, 0, 0))
+
+    def _run(self, source):
+        bound, settling = address(source.bound), address(self._settling)
+        settle = (source.settle, bound if source.settle else 0) if hasattr(source, "settle") else (_settle, settling)
+        return (source.step, bound) + settle + (_rest, settling, _run_out, address(self.waiting))
 
     @property
     def kind(self):

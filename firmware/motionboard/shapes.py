@@ -24,7 +24,12 @@ from micropython import const
 _CYCLES = const(0)
 _STEP = const(1)
 _REST = const(2)
-WORDS = 3
+# Of a move: its shapes in this cycle, high and low of each, and d of each.
+_F0 = const(3)
+_F1 = const(5)
+_F2 = const(7)
+_D = const(9)
+WORDS = 12
 
 # An axis's record: its coefficients, high and low of each.
 _START = const(0)
@@ -45,7 +50,7 @@ RECORD = 19
 
 @micropython.viper
 def prepare(c: ptr32, sine: int):
-    """The axes' records, of a sine or of a move, from the coefficients of all axes."""
+    """The axes' records, of a sine or of a move, from the coefficients of all axes; nothing ahead."""
     i = 0
     n = c[0]
     sh = c[1]
@@ -66,6 +71,7 @@ def prepare(c: ptr32, sine: int):
             c[k + _SHIFT] = shift + sh
             k += 1
         c[_PHASE_STEP] = given[4 * n + i]
+        c[_AHEAD_SINE] = c[_AHEAD_TURN] = 0
         c = ptr32(int(c) + 4 * _RECORD)
         i += 1
 
@@ -128,31 +134,14 @@ def move_ahead(c: ptr32, part: int):
 
 # s in 2**-30. w = s (1 - s) <= 2**28; products drop their lowest partial term: error <= 4 in 2**-28.
 # Ranges: 10 s^3 <= 2**30.4 for s <= 1/2 (the other half by symmetry); 15 z <= 2**30.5; 30 w^2 <= 2**30.9.
-# A motion does itself what motion._settle does for others: it saves a way through all axes.
 @micropython.viper
 def move(c: ptr32) -> int:
-    """The setpoints of a move in this cycle; 1 in its last one."""
-    t = 0
-    j = 4 * c[0]
-    sh = c[1]
-    sh13 = sh + 13
+    """The shapes of a move in this cycle; 1 in its last one."""
     words = ptr32(int(c) + c[3])
     k = ptr32(int(c) + c[4])
     lead = ptr32(int(c) + c[5])[0]
-    position = ptr32(int(c) + c[6])
-    velocity = ptr32(int(position) + j)
-    acceleration = ptr32(int(velocity) + j)
-    direction = ptr32(int(acceleration) + j)
-    ahead = ptr32(int(c) + c[7])
-    ahead1 = ptr32(int(ahead) + j)
-    ahead2 = ptr32(int(ahead1) + j)
-    ahead3 = ptr32(int(ahead2) + j)
-    before = ptr32(int(c) + c[8])
-    last = ptr32(int(c) + c[9])
     c = ptr32(int(c) + c[2])
-    ended = 1 if k[0] >= words[_CYCLES] else 0
     now = k[0] * words[_STEP] + k[0] * words[_REST] // words[_CYCLES]
-    k[0] = k[0] + 1
     s = now
     d = d1 = d2 = 0
     times = 1
@@ -193,26 +182,51 @@ def move(c: ptr32) -> int:
             d -= place >> c[_E]
             d1 -= speed >> c[_E + 1]
             d2 -= turn >> c[_E + 2]
-    h = place >> 15
-    place &= 0x7FFF
-    hh = speed >> 15
-    speed &= 0x7FFF
-    w = turn >> 15
-    turn &= 0x7FFF
-    c = ptr32(int(c) + _RECORD * j)
+    words[_F0] = place >> 15
+    words[_F0 + 1] = place & 0x7FFF
+    words[_F1] = speed >> 15
+    words[_F1 + 1] = speed & 0x7FFF
+    words[_F2] = turn >> 15
+    words[_F2 + 1] = turn & 0x7FFF
+    words[_D] = d
+    words[_D + 1] = d1
+    words[_D + 2] = d2
+    return 1 if k[0] >= words[_CYCLES] else 0
+
+
+# A motion does itself what motion._settle does for others: it saves a way through all axes.
+@micropython.viper
+def place(c: ptr32):
+    """The setpoints of a move, from its shapes."""
+    t = 0
+    j = 4 * c[0]
+    sh, sh13 = c[1], c[1] + 13
+    words, k = ptr32(int(c) + c[3]), ptr32(int(c) + c[4])
+    k[0] = k[0] + 1
+    position, ahead = ptr32(int(c) + c[6]), ptr32(int(c) + c[7])
+    velocity, ahead1 = ptr32(int(position) + j), ptr32(int(ahead) + j)
+    acceleration, ahead2 = ptr32(int(velocity) + j), ptr32(int(ahead1) + j)
+    direction, ahead3 = ptr32(int(acceleration) + j), ptr32(int(ahead2) + j)
+    before, last = ptr32(int(c) + c[8]), ptr32(int(c) + c[9])
+    h, low = words[_F0], words[_F0 + 1]
+    h1, low1 = words[_F1], words[_F1 + 1]
+    h2, low2 = (words[_F2] << sh) >> sh, words[_F2 + 1]
+    d, d1 = words[_D], words[_D + 1]
+    d2 = words[_D + 2]
+    c = ptr32(int(c) + c[2] + _RECORD * j)
     while j:
         j -= 4
         c = ptr32(int(c) - 4 * _RECORD)
-        t = c[_DISTANCE] * place + c[_DISTANCE + 1] * h + ((c[_DISTANCE + 1] * place) >> 15) + 0x1000
+        t = c[_DISTANCE] * low + c[_DISTANCE + 1] * h + ((c[_DISTANCE + 1] * low) >> 15) + 0x1000
         t = c[_START] + ((c[_DISTANCE] * h) << 2) + ((t << sh) >> sh13)
         ptr32(int(position) + j)[0] = t
         ptr32(int(ahead) + j)[0] = t + (((c[_M] * d) << sh) >> c[_SHIFT])
-        t = c[_ACCELERATION] * turn + c[_ACCELERATION + 1] * w + ((c[_ACCELERATION + 1] * turn) >> 15) + 0x1000
-        t = ((c[_ACCELERATION] * w) << 2) + ((t << sh) >> sh13)
+        t = c[_ACCELERATION] * low2 + c[_ACCELERATION + 1] * h2 + ((c[_ACCELERATION + 1] * low2) >> 15) + 0x1000
+        t = ((c[_ACCELERATION] * h2) << 2) + ((t << sh) >> sh13)
         ptr32(int(acceleration) + j)[0] = t
         ptr32(int(ahead2) + j)[0] = t + (((c[_M + 2] * d2) << sh) >> c[_SHIFT + 2])
-        t = c[_VELOCITY] * speed + c[_VELOCITY + 1] * hh + ((c[_VELOCITY + 1] * speed) >> 15) + 0x1000
-        t = ((((c[_VELOCITY] * hh) << 2) + ((t << sh) >> sh13)) << sh) >> sh
+        t = c[_VELOCITY] * low1 + c[_VELOCITY + 1] * h1 + ((c[_VELOCITY + 1] * low1) >> 15) + 0x1000
+        t = ((((c[_VELOCITY] * h1) << 2) + ((t << sh) >> sh13)) << sh) >> sh
         ptr32(int(velocity) + j)[0] = t
         ptr32(int(before) + j)[0] = ptr32(int(last) + j)[0]
         ptr32(int(last) + j)[0] = t
@@ -222,7 +236,6 @@ def move(c: ptr32) -> int:
         ptr32(int(ahead1) + j)[0] = t
         if t:
             ptr32(int(ahead3) + j)[0] = (t >> 31) | 1
-    return ended
 
 
 # Sine and cosine as in fixed.sincos, with sin b and 1 - cos b for b and b^2/2; 2**28 - f0 is the cosine.
@@ -231,26 +244,17 @@ def sine(c: ptr32) -> int:
     """The setpoints of the axes' sines in this cycle; 2 in the last one."""
     t = 0
     j = 4 * c[0]
-    sh = c[1]
-    sh13 = sh + 13
-    now = ptr32(int(c) + c[4])
+    sh, sh13 = c[1], c[1] + 13
+    now, table = ptr32(int(c) + c[4]), ptr32(int(c) + c[10])
     k = now[0]
     now[0] = k + 1
-    lead = ptr32(int(c) + c[5])[0]
-    position = ptr32(int(c) + c[6])
-    velocity = ptr32(int(position) + j)
-    acceleration = ptr32(int(velocity) + j)
-    direction = ptr32(int(acceleration) + j)
-    ahead = ptr32(int(c) + c[7])
-    ahead1 = ptr32(int(ahead) + j)
-    ahead2 = ptr32(int(ahead1) + j)
-    ahead3 = ptr32(int(ahead2) + j)
-    before = ptr32(int(c) + c[8])
-    last = ptr32(int(c) + c[9])
-    table = ptr32(int(c) + c[10])
+    position, ahead = ptr32(int(c) + c[6]), ptr32(int(c) + c[7])
+    velocity, ahead1 = ptr32(int(position) + j), ptr32(int(ahead) + j)
+    acceleration, ahead2 = ptr32(int(velocity) + j), ptr32(int(ahead1) + j)
+    direction, ahead3 = ptr32(int(acceleration) + j), ptr32(int(ahead2) + j)
+    before, last = ptr32(int(c) + c[8]), ptr32(int(c) + c[9])
     ended = 2 if k >= ptr32(int(c) + c[3])[_CYCLES] else 0
     c = ptr32(int(c) + c[2] + _RECORD * j)
-    d = d1 = 0
     while j:
         j -= 4
         c = ptr32(int(c) - 4 * _RECORD)
@@ -261,21 +265,17 @@ def sine(c: ptr32) -> int:
         t = b >> 9
         half = (t * t) >> 15
         b -= ((half * t >> 19) * 21845) >> 16
-        t = b >> 9
-        b &= 0x1FF
+        t, b = b >> 9, b & 0x1FF
         s = (entry[0] << sh) >> sh
         e = (entry[64] << sh) >> sh
-        s15 = s >> 15
-        e15 = e >> 15
+        s15, e15 = s >> 15, e >> 15
         s += ((e15 * t) >> 6) + ((e15 * b) >> 15) + (((e & 0x7FFF) * t) >> 21)
         e -= ((s15 * t) >> 6) + ((s15 * b) >> 15) + (((entry[0] & 0x7FFF) * t) >> 21)
         s = (s - ((s15 * half) >> 13) + 2) >> 2
         e = (e - ((e15 * half) >> 13) + 2) >> 2
-        if lead:
-            t = s >> 13
-            b = e >> 13
-            d = ((t * c[_AHEAD_SINE] + b * c[_AHEAD_TURN] + 0x4000) << sh) >> (sh + 15)
-            d1 = ((b * c[_AHEAD_SINE] - t * c[_AHEAD_TURN] + 0x4000) << sh) >> (sh + 15)
+        t, b = s >> 13, e >> 13
+        d = ((t * c[_AHEAD_SINE] + b * c[_AHEAD_TURN] + 0x4000) << sh) >> (sh + 15)
+        d1 = ((b * c[_AHEAD_SINE] - t * c[_AHEAD_TURN] + 0x4000) << sh) >> (sh + 15)
         s15 = s >> 15
         s &= 0x7FFF
         e15 = e >> 15
