@@ -117,37 +117,26 @@ def _derive(a: ptr32):
         i += 1
 
 
+# It returns what the cycle has to do (bits of axis.py), and 1 where a drive has not answered, is not enabled or lost,
+# or jumps: its position changes by more than a crash takes away or a rebound gives, twice the way of the cycle before,
+# and the largest position error. Asked after cycles in which all drives have answered. Positions wrap, so do differences.
 @micropython.viper
 def read(g: ptr32) -> int:
-    """Counts the cycle and to the heartbeat, and converts measured positions and torques of all axes.
-
-    What the cycle has to do (bits of axis.py), and 1 for a closer look: where a drive has not answered, is not enabled
-    or lost, or a position has changed as no axis can. That is by more than a crash takes away or a rebound gives, twice
-    the way of the cycle before, and the largest position error; asked after cycles in which all drives have answered.
-    Positions wrap, so do differences.
-    """
-    x = 0
-    j = 4 * g[0]
-    sh = g[1]
-    words = ptr32(int(g) + g[3])
-    bus = ptr32(int(g) + g[4])
-    counts = ptr32(int(g) + g[5])
-    position = ptr32(int(g) + g[6])
-    current = ptr32(int(g) + g[7])
-    torque = ptr32(int(g) + g[8])
-    status = ptr32(int(g) + g[9])
-    cycle = ptr32(int(g) + g[10])
+    """Counts the cycle and to the heartbeat, and converts measured positions and torques; what there is to do."""
+    x, j = 0, 4 * g[0]
+    sh, todo = g[1], ptr32(int(g) + g[11])[0]
+    words, bus = ptr32(int(g) + g[3]), ptr32(int(g) + g[4])
+    counts, position = ptr32(int(g) + g[5]), ptr32(int(g) + g[6])
+    current, torque = ptr32(int(g) + g[7]), ptr32(int(g) + g[8])
+    status, cycle = ptr32(int(g) + g[9]), ptr32(int(g) + g[10])
+    watched, seen = ptr32(int(g) + g[12]), ptr32(int(g) + g[13] + 2 * j)
+    limit, jump = ptr32(int(g) + g[14]), ptr32(int(g) + g[15])
     cycle[0] = (cycle[0] + 1) & 0x3FFFFFFF
-    todo = ptr32(int(g) + g[11])[0]
-    watched = ptr32(int(g) + g[12])
-    seen = ptr32(int(g) + g[13] + 2 * j)
-    limit = ptr32(int(g) + g[14])
-    jump = ptr32(int(g) + g[15])
     watched[BEAT_IN] = watched[BEAT_IN] - 1
     if watched[BEAT_IN] == 0:
         watched[BEAT_IN] = watched[BEAT_CYCLES]
         watched[BEAT] = 1
-    answered = 0
+    answered = jumped = 0
     x = words[_BUSES]
     while x:
         answered |= bus[_BUS_ANSWERED]
@@ -159,14 +148,11 @@ def read(g: ptr32) -> int:
     bad = answered ^ words[_ALL]
     if bad:
         words[_MISSES] = words[_MISSES] + 1
-        if words[_IN_A_ROW] < _MISSES_COUNTED:
-            words[_IN_A_ROW] = words[_IN_A_ROW] + 1
+        words[_IN_A_ROW] = words[_IN_A_ROW] + 1 if words[_IN_A_ROW] < _MISSES_COUNTED else _MISSES_COUNTED
         watched[_STEADY] = 0
     else:
         words[_IN_A_ROW] = 0
-        if watched[_STEADY] < _STEADY_CYCLES:
-            watched[_STEADY] = watched[_STEADY] + 1
-    jumped = 0
+        watched[_STEADY] = watched[_STEADY] + 1 if watched[_STEADY] < _STEADY_CYCLES else _STEADY_CYCLES
     g = ptr32(int(g) + g[2] + _RECORD * j)
     while j:
         j -= 4
@@ -188,8 +174,7 @@ def read(g: ptr32) -> int:
             jumped = (j >> 2) + 1
             jump[2] = change
             jump[3] = ptr32(int(limit) + j)[0]
-        x = ptr32(int(current) + j)[0]
-        x = g[_FEEDBACK] * x + g[_FEEDBACK_HALF]
+        x = g[_FEEDBACK] * ptr32(int(current) + j)[0] + g[_FEEDBACK_HALF]
         x = (x << sh) >> g[_FEEDBACK_SHIFT]
         ptr32(int(torque) + j)[0] = x
         bad |= (ptr32(int(status) + j)[0] & 0x6F) ^ _OPERATION_ENABLED
