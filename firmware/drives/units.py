@@ -119,7 +119,8 @@ def _derive(a: ptr32):
 
 # It returns what the cycle has to do (bits of axis.py), and 1 where a drive has not answered, is not enabled or lost,
 # or jumps: its position changes by more than a crash takes away or a rebound gives, twice the way of the cycle before,
-# and the largest position error. Asked after cycles in which all drives have answered. Positions wrap, so do differences.
+# and the largest position error. Asked after cycles in which all drives have answered. Positions wrap, so do
+# differences.
 @micropython.viper
 def read(g: ptr32) -> int:
     """Counts the cycle and to the heartbeat, and converts measured positions and torques; what there is to do."""

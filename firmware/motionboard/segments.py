@@ -99,20 +99,21 @@ def advance(p: ptr32, k: int):
     lead = ptr32(int(a) + a[7])[0]
     half = lead * (0x8000 - lead) >> 16
     left = n
+    n *= 4
     while left:
         x = (p[1] >> 11) + p[0]
         v = ((p[7] << k) >> k) + 4
         t = ((p[12] << k) >> k) + 2
         out[0] = x
-        out[n] = v >> 3
-        out[2 * n] = t >> 2
+        ptr32(int(out) + n)[0] = v >> 3
+        ptr32(int(out) + 2 * n)[0] = t >> 2
         if lead:
             d = (p[3] << k) >> k
             ahead[0] = (((((p[2] << k) >> k) >> 14) * lead) >> 13) - (((d >> 10) * half) >> 17) + x
             d = (p[9] << k) >> k
-            ahead[n] = ((((((p[8] << k) >> k) >> 7) * lead) >> 8) - ((d * half) >> 15) + v) >> 3
+            ptr32(int(ahead) + n)[0] = ((((((p[8] << k) >> k) >> 7) * lead) >> 8) - ((d * half) >> 15) + v) >> 3
             d = (p[14] << k) >> k
-            ahead[2 * n] = ((((((p[13] << k) >> k) >> 5) * lead) >> 10) - ((d * half) >> 15) + t) >> 2
+            ptr32(int(ahead) + 2 * n)[0] = ((((((p[13] << k) >> k) >> 5) * lead) >> 10) - ((d * half) >> 15) + t) >> 2
             ahead = ptr32(int(ahead) + 4)
         x = p[1] + p[2]
         p[0] = (((x << k) >> k) >> 12) + p[0]
