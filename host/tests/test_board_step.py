@@ -14,5 +14,5 @@ def test_a_step_of_six_axes_is_even_and_allocates_nothing(monkeypatch: pytest.Mo
     found = board_step.lines(board_step.on_cortex_m3("puma"))
     assert found["worst_to_median"] <= board_step.GOALS["worst_to_median"]
     # What stands beside the model does not grow unseen: an eighth above what has been measured.
-    assert found["rest"] < 11_000
-    assert max(found["motion_source"].values()) < 6_500
+    assert found["rest"] < 8_700
+    assert max(found["motion_source"].values()) < 5_200
