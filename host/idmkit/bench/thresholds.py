@@ -22,7 +22,7 @@ FREE_SCALE = 0.8
 """Of the identification's frequencies: another motion than the one the model was made from."""
 PERIODS = 5
 REST_S, STOP_S = 0.5, 1.0
-FASTEST = 1.0
+FASTEST = 1.1
 TIMES = 2
 """Each arms anew."""
 
