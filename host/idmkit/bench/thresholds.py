@@ -22,7 +22,8 @@ FREE_SCALE = 0.8
 """Of the identification's frequencies: another motion than the one the model was made from."""
 PERIODS = 5
 REST_S, STOP_S = 0.5, 1.0
-FASTEST = 1.1
+FASTEST, GENTLE = 1.1, 2.0
+"""Times of moves against what the limits of the axes ask for. From anywhere all axes together may need more torque."""
 TIMES = 2
 """Each arms anew."""
 
@@ -89,7 +90,7 @@ def _sines(bench: Bench, channels: Sequence[str]) -> Run:
     frequencies = [FREE_SCALE * own.frequency_hz for own in runs]
     cycles = bench.cycles(PERIODS / min(frequencies))
     with bench.armed():
-        move_to(bench, [own.start for own in runs])
+        move_to(bench, [own.start for own in runs], GENTLE)
         found = capture_while(
             bench,
             channels,
@@ -106,7 +107,7 @@ def moves_and_rests(bench: Bench, channels: Sequence[str]) -> Run:
     """From where the axes were armed: friction and loops need a moment there, which no later start shows."""
     low, high = reach(bench.robot)
     middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-    ways = [(low, COMFORT), (high, FASTEST), (middle, COMFORT), (low, COMFORT), (high, FASTEST)]
+    ways = [(low, GENTLE), (high, FASTEST), (middle, COMFORT), (low, COMFORT), (high, FASTEST)]
     rest = bench.cycles(REST_S)
 
     def go(_: int) -> None:
