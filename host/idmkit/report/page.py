@@ -35,6 +35,7 @@ th { text-align: right; font-weight: 600; color: var(--soft); }
 th:first-child { text-align: left; }
 td, th { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--line); }
 td.number { text-align: right; font-family: ui-monospace, monospace; white-space: pre; }
+.words td.number { white-space: normal; }
 .bar { background: #eef1f5; width: 9em; height: .7em; } .bar div { background: #0b6fb8; height: 100%; }
 li { margin: .45em 0; } li b { text-transform: uppercase; font-size: .75em; letter-spacing: .04em; }
 li.refusal b { color: var(--bad); } li.warning b { color: var(--warn); } li.info b { color: var(--soft); }
@@ -76,7 +77,7 @@ def save_report(
 def chapter(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of plain texts under its title, as HTML."""
     escaped = [[_text(cell) for cell in row] for row in rows]
-    return f"<h2>{_text(title)}</h2>" + _table([_text(head) for head in heads], escaped)
+    return f"<h2>{_text(title)}</h2><div class=words>{_table([_text(head) for head in heads], escaped)}</div>"
 
 
 def verbatim(title: str, lines: Iterable[str]) -> str:
@@ -119,7 +120,7 @@ def _axes(fit: Fit) -> str:
         )
         for axis in fit.result.axes
     ]
-    return _table(("axis", "largest, %", "mean, %", "‖e‖/‖τ‖, %", "samples used", "faster than"), rows)
+    return _table(("axis", "largest, %", "mean, %", "‖e‖/‖τ‖, %", "samples used", "faster than, rad/s, m/s"), rows)
 
 
 def _hold_outs(hold_outs: Sequence[tuple[str, HoldOut]]) -> str:

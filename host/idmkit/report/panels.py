@@ -14,6 +14,8 @@ from idmkit.files import replacing
 from idmkit.report.figure import METADATA
 
 COLOURS = ("#8a8a8a", "#e0a100", "#0b6fb8", "#c8402f", "#2f8f5b", "#7a4fb0")
+WIDTHS = (3.2, 2.2, 1.3, 1.1, 1.0, 0.9)
+"""Curves that lie on each other show all the same."""
 BAND = "#2f8f5b"
 HEIGHT = 2.9
 
@@ -29,14 +31,15 @@ def save_panels(outcome: Outcome, path: Path) -> None:
     figure.suptitle(f"{outcome.robot}: {outcome.experiment}", x=0.01, ha="left", fontsize=11)
     plots: Any = figure.subplots(rows, 2, squeeze=False)
     for plot, panel in zip(plots.flat, outcome.panels, strict=False):
-        for colour, curve in zip(COLOURS, panel.curves, strict=False):
-            plot.plot(curve.x, curve.y, color=colour, lw=1.2, marker="o" if curve.marked else None, label=curve.label)
+        for colour, width, curve in zip(COLOURS, WIDTHS, panel.curves, strict=False):
+            marker = "o" if curve.marked else None
+            plot.plot(curve.x, curve.y, color=colour, lw=width, marker=marker, markersize=4, label=curve.label)
         if panel.band is not None:
             plot.axhspan(*panel.band, color=BAND, alpha=0.12, lw=0)
         if panel.logarithmic:
             plot.set_yscale("log")
         plot.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
-        plot.legend(frameon=False, fontsize=7)
+        plot.legend(framealpha=0.75, edgecolor="none", fontsize=7)
         plot.spines[["top", "right"]].set_visible(False)
         plot.grid(alpha=0.25)
     for plot in plots.flat[len(outcome.panels) :]:
