@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from idmkit.bench import RobotModel
+from idmkit.bench.excite import sine_run
 from idmkit.bench.thresholds import moves_and_rests
 from idmkit.collision import Thresholds
 from idmkit.collision.thresholds import alarms
@@ -26,7 +27,6 @@ from idmkit.experiments.collision import (
     learn,
     observer_of,
     signals_of,
-    sine_run,
 )
 from idmkit.experiments.stage import Stage, stage
 from idmkit.link.history import read_faults
@@ -78,7 +78,7 @@ def free_motion(name: str, minutes: float) -> dict[str, Any]:
             observer = observer_of(here, carried)
             try:
                 for run in (
-                    sine_run(here, float(rng.uniform(0.5, 1.0)), CHUNK_S, []),
+                    sine_run(here.bench, CHANNELS, here.bench.cycles(CHUNK_S), scale=float(rng.uniform(0.5, 1.0))),
                     moves_and_rests(here.bench, CHANNELS),
                 ):
                     found = signals_of(run, observer, robot)

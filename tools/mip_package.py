@@ -14,25 +14,20 @@ ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "package.json"
 
 
-def package() -> dict[str, object]:
-    """What package.json says: for every file its place on the board and in this repository."""
+def urls() -> list[list[str]]:
+    """For every file its place on the board and in this repository."""
     sources = [ROOT / "firmware" / MAIN]
     for name in PACKAGES:
         sources += sorted((ROOT / ("shared" if name == "idmwire" else "firmware") / name).glob("*.py"))
     places = [path.relative_to(ROOT).as_posix() for path in sources]
-    return {
-        "urls": [[place.partition("/")[2], place] for place in places],
-        "version": ".".join(str(part) for part in firmware_version()),
-    }
+    return [[place.partition("/")[2], place] for place in places]
 
 
 def text() -> str:
     """package.json, a file a line."""
-    said = package()
-    urls = said["urls"]
-    assert isinstance(urls, list)
-    lines = ",\n".join(f"  {json.dumps(pair)}" for pair in urls)
-    return f'{{"version": {json.dumps(said["version"])}, "urls": [\n{lines}\n]}}\n'
+    version = ".".join(str(part) for part in firmware_version())
+    lines = ",\n".join(f"  {json.dumps(pair)}" for pair in urls())
+    return f'{{"version": {json.dumps(version)}, "urls": [\n{lines}\n]}}\n'
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from idmkit.errors import IdmError
 
@@ -32,6 +34,16 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; raises IdmError that says what is wrong with the file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise IdmError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
+        raise IdmError(f"{path} is not JSON: {problem}") from problem
 
 
 def write_text(path: Path, text: str) -> None:

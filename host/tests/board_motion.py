@@ -1,17 +1,12 @@
 """Runs a motion source of the firmware on MicroPython and brings back what it commanded, cycle by cycle."""
 
 import json
-import os
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
+from runtimes import ROOT, micropython
 
 from idmkit.board.settings import conversion_factors, multiplier
-
-ROOT = Path(__file__).parents[2]
 
 # Everything but the controller: the axes, their settings, and one source driven as Motion drives it.
 PROGRAM = """
@@ -71,18 +66,6 @@ print(json.dumps({"reason": reason, "code": code}))
 """
 
 FOURIER, TRAPEZOID, STREAM = 4, 5, 6
-
-
-def micropython(words):
-    """The MicroPython with this word size."""
-    if words == 32:
-        path = ROOT / "build" / "micropython-unix32"
-        assert path.exists(), f"{path} is missing: run make emulators"
-        return str(path)
-    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = os.environ.get("IDMKIT_MICROPYTHON") or shutil.which("micropython", path=folders)
-    assert found, "no micropython in the virtual environment or on PATH: run make setup"
-    return found
 
 
 def settings_of(robot):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_firmware_on_micropython import micropython
+from runtimes import micropython
 
 from idmkit.board.settings import parameter_image
 from idmkit.fixedpoint import Program, compile_robot, emit_viper

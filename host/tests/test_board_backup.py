@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cli
 import pytest
@@ -30,7 +32,7 @@ from idmwire.image import unpack
 OLD_VERSION = (0, 0, 9)
 
 
-def settings(axes: int = 1, **changes: object) -> Settings:
+def settings(axes: int = 1, **changes: Any) -> Settings:
     """Those of the crank, all of them there."""
     table = properties.defaults(axes)
     places = properties.slots(axes)
@@ -38,9 +40,11 @@ def settings(axes: int = 1, **changes: object) -> Settings:
         prop[1]: table[places[prop[1]] : places[prop[1]] + (axes if prop[3] == properties.AXIS else 1)]
         for prop in properties.PROPERTIES
     }
-    given = {"robot": "crank", "cycle_time_us": 1000, "axes": axes, "generation": GENERATION, "values": values}
-    rest = {"exponents": list(scales.exponents()), "program_hash": 0, "mantissas": [], "engineering": []}
-    return Settings(**{**given, **rest, **changes})  # type: ignore[arg-type]
+    plain = Settings(
+        robot="crank", cycle_time_us=1000, axes=axes, generation=GENERATION, exponents=list(scales.exponents()),
+        values=values, program_hash=0, mantissas=[], engineering=[],
+    )  # fmt: skip
+    return replace(plain, **changes)
 
 
 @given(st.data())

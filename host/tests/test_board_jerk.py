@@ -5,14 +5,14 @@ import subprocess
 
 import numpy as np
 import pytest
-from board_motion import ROOT, micropython, settings_of
+from board_motion import settings_of
+from runtimes import ROOT, WORDS, micropython
 
 from idmkit.bench.moves import move_time
 from idmkit.excitation.coefficients import counts_per_unit
 from idmkit.robot import load_robot
 
 MOVES = 50
-WORDS = (64, pytest.param(32, marks=pytest.mark.words32))
 
 PROGRAM = """
 import json, sys

@@ -24,7 +24,7 @@ from canopen.objectdictionary.datatypes import (
     UNSIGNED32,
     VISIBLE_STRING,
 )
-from test_firmware_on_micropython import ROOT, micropython
+from runtimes import ROOT, micropython
 
 from idmkit.board.drives import read_drive
 from idmkit.board.settings import parameter_image

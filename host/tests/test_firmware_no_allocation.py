@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_firmware_on_micropython import ROOT, WORDS, micropython
+from runtimes import ROOT, WORDS, micropython
 from test_rig import two_axes
 
 from idmkit.board.posture import table_over

@@ -6,29 +6,12 @@ With 64-bit words on the pip wheel; with 32-bit words, as boards have them, on b
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from runtimes import ROOT, WORDS, micropython
 
-ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "firmware" / "tests").glob("test_*.py"))
-WORDS = [64, pytest.param(32, marks=pytest.mark.words32)]
-
-
-def micropython(words: int) -> str:
-    """Path of the MicroPython with this word size."""
-    if words == 32:
-        path = ROOT / "build" / "micropython-unix32"
-        assert path.exists(), f"{path} is missing: run make emulators"
-        return str(path)
-    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = os.environ.get("IDMKIT_MICROPYTHON") or shutil.which("micropython", path=folders)
-    assert found, "no micropython in the virtual environment or on PATH: run make setup"
-    return found
 
 
 def run(words: int, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,22 +1,18 @@
 """The emulator and the viper program are twins: same bits, on real MicroPython; and the source keeps viper's rules."""
 
-import os
 import re
-import shutil
 import subprocess
-import sys
 from array import array
-from pathlib import Path
 
 import numpy as np
 import pytest
 from compiled_models import MODELS, model
+from runtimes import ROOT, micropython, tool
 
 from idmkit.fixedpoint import Emulator, emit_viper
 from idmkit.fixedpoint.frame import MOST, Locals
 from idmkit.fixedpoint.report import corner_states, input_counts
 
-ROOT = Path(__file__).parents[2]
 TEXTS = (
     (64, None),
     pytest.param(32, None, marks=pytest.mark.words32),
@@ -40,22 +36,6 @@ with open("x.bin", "rb") as states, open("y.bin", "wb") as out:
         out.write(y)
 print(PROGRAM_HASH)
 """
-
-
-def tool(name):
-    """A program of the environment that runs the tests, else one on PATH."""
-    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = shutil.which(name, path=folders)
-    assert found, f"no {name} in the virtual environment or on PATH: run make setup"
-    return found
-
-
-def micropython(words):
-    if words == 32:
-        path = ROOT / "build" / "micropython-unix32"
-        assert path.exists(), f"{path} is missing: run make emulators"
-        return str(path)
-    return os.environ.get("IDMKIT_MICROPYTHON") or tool("micropython")
 
 
 def boundary_states(program, limits, count=10_000, seed=5):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fuzz_link import check_board, check_emulated, check_host, check_random, run_board
 from fuzz_streams import CORPUS, Expected, Trials, stream_of
-from test_firmware_on_micropython import ROOT, WORDS, micropython
+from runtimes import ROOT, WORDS, micropython
 
 from idmwire import messages
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench_long import run_cycles, run_timed
-from test_firmware_on_micropython import WORDS, micropython
+from runtimes import WORDS, micropython
 
 
 @pytest.mark.parametrize("words", WORDS)

@@ -43,7 +43,7 @@ def url() -> Iterator[str]:
 
 
 def expected() -> dict[str, bytes]:
-    return {place: (ROOT / source).read_bytes() for place, source in mip_package.package()["urls"]}  # type: ignore[attr-defined]
+    return {place: (ROOT / source).read_bytes() for place, source in mip_package.urls()}
 
 
 def test_the_package_lists_what_there_is() -> None:

@@ -18,7 +18,7 @@ import pytest
 from fake_board import FakeBoard
 from firmware_bench import Session, model_image, refused, session
 from pty_board import PtyBoard
-from test_firmware_on_micropython import ROOT, WORDS, micropython
+from runtimes import ROOT, WORDS, micropython
 
 from idmkit.board.model_file import ROWS, architecture, compile_module, make_model_file, self_test
 from idmkit.errors import LinkError, ModelError

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from emulated import Mps2, RawRepl
-from test_firmware_on_micropython import ROOT, WORDS, micropython
+from runtimes import ROOT, WORDS, micropython
 
 from idmkit.board.posture import (
     PostureTable,

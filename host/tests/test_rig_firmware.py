@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from firmware_bench import CorruptingPort, session
-from test_firmware_on_micropython import WORDS
+from runtimes import WORDS
 from test_rig import two_axes
 
 from idmkit.link import motion

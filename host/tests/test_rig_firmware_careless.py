@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from firmware_bench import Session, refused, session
-from test_firmware_on_micropython import ROOT, WORDS
+from runtimes import ROOT, WORDS
 
 from idmkit.errors import LinkError
 from idmkit.link import images, motion

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from firmware_bench import Session, clear, model_image, refused, session
-from test_firmware_on_micropython import ROOT, WORDS
+from runtimes import ROOT, WORDS
 from test_rig import two_axes
 
 from idmkit.board.settings import parameter_image

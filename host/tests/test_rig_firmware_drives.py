@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from firmware_bench import Session, clear, session
-from test_firmware_on_micropython import WORDS
+from runtimes import WORDS
 
 from idmkit.board.settings import parameter_image
 from idmkit.errors import LinkError, RobotFileError

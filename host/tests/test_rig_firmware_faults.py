@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from firmware_bench import Session, clear, refused, session
-from test_firmware_on_micropython import WORDS
+from runtimes import WORDS
 
 from idmkit.link import images
 from idmkit.link.capture import CaptureResult, start_capture

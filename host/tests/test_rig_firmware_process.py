@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from firmware_bench import clear, refused, session
-from test_firmware_on_micropython import ROOT, WORDS
+from runtimes import ROOT, WORDS
 
 from idmkit.errors import LinkError, ProtocolMismatch, RigError
 from idmkit.link import images

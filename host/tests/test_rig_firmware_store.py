@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from firmware_bench import Session, session
-from test_firmware_on_micropython import WORDS
+from runtimes import WORDS
 
 from idmkit.link import images
 from idmkit.link.refusals import Refusal

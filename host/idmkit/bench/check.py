@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.moves import PEAK_VELOCITY, move_to, positions
+from idmkit.bench.excite import sine_run
+from idmkit.bench.moves import PEAK_VELOCITY, positions
 from idmkit.bench.performance import named, position_delay
 from idmkit.bench.run import Run, capture_while
 from idmkit.errors import IdmError
@@ -212,19 +213,10 @@ def _delay(axis: Axis, delay: int) -> list[Finding]:
 
 
 def _slow_run(bench: Bench) -> Run:
-    runs = [axis.identification for axis in bench.robot.axes]
-    slowest = min(own.frequency_hz for own in runs) * SLOW_SCALE
+    slowest = min(axis.identification.frequency_hz for axis in bench.robot.axes) * SLOW_SCALE
     cycles = bench.cycles(min(1 / slowest, SLOW_MOST_S))
-
-    def start(cycle: int) -> None:
-        frequencies = [SLOW_SCALE * own.frequency_hz for own in runs]
-        motion.sine(bench.board, [own.target for own in runs], frequencies, cycles, start_cycle=cycle)
-
-    with bench.armed():
-        move_to(bench, [own.start for own in runs], comfort=1 / SLOW_SCALE)
-        run = capture_while(bench, CHANNELS, cycles, start, every=max(1, cycles // 20_000))
-        bench.settle()
-    return run
+    every = max(1, cycles // 20_000)
+    return sine_run(bench, CHANNELS, cycles, scale=SLOW_SCALE, comfort=1 / SLOW_SCALE, every=every)
 
 
 def _slow_findings(robot: Robot, run: Run) -> list[Finding]:

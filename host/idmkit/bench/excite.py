@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from idmkit.bench.bench import Bench
-from idmkit.bench.moves import move_to
+from idmkit.bench.moves import COMFORT, move_to
 from idmkit.bench.run import IDENTIFICATION, Run, capture_while
 from idmkit.link import motion
 
@@ -40,3 +40,34 @@ def identification_cycles(bench: Bench) -> int:
     """Cycles that the recorded part and its settling take, for a progress bar."""
     runs = [axis.identification for axis in bench.robot.axes]
     return bench.cycles(1 / min(run.frequency_hz for run in runs)) + bench.cycles(max(run.duration_s for run in runs))
+
+
+def sine_run(
+    bench: Bench,
+    channels: Sequence[str],
+    cycles: int,
+    *,
+    scale: float = 1.0,
+    comfort: float = COMFORT,
+    after: int = 0,
+    every: int = 1,
+    begun: Callable[[int], None] | None = None,
+) -> Run:
+    """Records the identification's sines from their first cycle on, at `scale` times their frequencies.
+
+    They go on for `cycles` and end in a stop wherever they are; `after` cycles of that are recorded, too. `comfort` is
+    that of the move to the start; `begun` hears the first cycle before anything moves.
+    """
+    runs = [axis.identification for axis in bench.robot.axes]
+
+    def start(cycle: int) -> None:
+        if begun is not None:
+            begun(cycle)
+        frequencies = [scale * run.frequency_hz for run in runs]
+        motion.sine(bench.board, [run.target for run in runs], frequencies, cycles, start_cycle=cycle)
+
+    with bench.armed():
+        move_to(bench, [run.start for run in runs], comfort)
+        found = capture_while(bench, channels, cycles + after, start, every=every)
+        bench.settle()
+    return found

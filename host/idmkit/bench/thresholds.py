@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from idmkit.bench.bench import Bench
+from idmkit.bench.excite import sine_run
 from idmkit.bench.moves import COMFORT, move_time, move_to, positions
 from idmkit.bench.performance import named
 from idmkit.bench.prove import reach
@@ -15,7 +16,6 @@ from idmkit.bench.run import Run, capture_while
 from idmkit.collision import Thresholds, filter_memory, suggest
 from idmkit.collision.thresholds import SLOW
 from idmkit.errors import IdentificationError, LinkError
-from idmkit.link import motion
 
 CHANNELS = ("torque_error", "velocity_command")
 FREE_SCALE = 0.8
@@ -86,21 +86,9 @@ def write_thresholds(bench: Bench, levels: Sequence[Thresholds]) -> None:
 
 def _sines(bench: Bench, channels: Sequence[str]) -> Run:
     """With the stop at their end: axes that are in the middle of their ways brake there."""
-    runs = [axis.identification for axis in bench.robot.axes]
-    frequencies = [FREE_SCALE * own.frequency_hz for own in runs]
-    cycles = bench.cycles(PERIODS / min(frequencies))
-    with bench.armed():
-        move_to(bench, [own.start for own in runs], GENTLE)
-        found = capture_while(
-            bench,
-            channels,
-            cycles + bench.cycles(STOP_S),
-            lambda cycle: motion.sine(
-                bench.board, [own.target for own in runs], frequencies, cycles, start_cycle=cycle
-            ),
-        )
-        bench.settle()
-    return found
+    slowest = FREE_SCALE * min(axis.identification.frequency_hz for axis in bench.robot.axes)
+    cycles, after = bench.cycles(PERIODS / slowest), bench.cycles(STOP_S)
+    return sine_run(bench, channels, cycles, scale=FREE_SCALE, comfort=GENTLE, after=after)
 
 
 def moves_and_rests(bench: Bench, channels: Sequence[str]) -> Run:

@@ -7,44 +7,24 @@ import json
 from pathlib import Path
 from typing import Any
 
-from idmkit.bench import RobotModel
 from idmkit.bench.commission import Commission, Step
 from idmkit.bench.identify import reach_of_identification
-from idmkit.bench.planned import planned_motion
-from idmkit.cli.benches import PORT_HELP, open_bench
+from idmkit.cli.benches import open_bench
 from idmkit.cli.confirm import may_move
 from idmkit.cli.fit import REFUSED
-from idmkit.cli.identify import save_identification, today
+from idmkit.cli.identify import add_run_arguments, read_run_arguments, save_identification, today
 from idmkit.cli.printing import print_findings
-from idmkit.errors import IdmError
-from idmkit.excitation.plan_file import load_plan
-from idmkit.robot import load_robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
-    parser.add_argument("port", metavar="PORT", help=PORT_HELP)
-    parser.add_argument("--robot", required=True, help="robot file, or the name of a ready robot")
-    parser.add_argument(
-        "--plan", type=Path, metavar="PLAN.json", help="identify by this plan of `idm plan`, not the robot file's sines"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path(), metavar="FOLDER", help="for record, result, figure and page"
-    )
-    parser.add_argument("--yes", action="store_true", help="the robot may move: do not ask")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_run_arguments(parser, "record, result, figure and page")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Takes all steps; returns 0, or 3 where one was refused."""
-    robot = load_robot(arguments.robot)
-    model = RobotModel.of(robot)
+    robot, model, plan = read_run_arguments(arguments)
     folder: Path = arguments.output
-    if not folder.is_dir():
-        raise IdmError(f"{folder} is no folder; make it, or choose another one with -o")
-    plan = None if arguments.plan is None else load_plan(arguments.plan)
-    if plan is not None:
-        planned_motion(plan, robot)
     quiet = arguments.json
     with open_bench(robot, model, arguments.port) as bench:
         may_move(

@@ -24,29 +24,38 @@ from idmkit.robot import Robot, load_robot
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
+    add_run_arguments(parser, "record, result, figure")
+    parser.add_argument("--write", action="store_true", help="write an accepted result to the board and store it there")
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, files: str) -> None:
+    """What every verb takes that makes an identification run; `files` go into its folder."""
     parser.add_argument("port", metavar="PORT", help=PORT_HELP)
     parser.add_argument("--robot", required=True, help="robot file, or the name of a ready robot")
     parser.add_argument(
         "--plan", type=Path, metavar="PLAN.json", help="run this plan of `idm plan` instead of the robot file's sines"
     )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path(), metavar="FOLDER", help="for record, result, figure"
-    )
-    parser.add_argument("--write", action="store_true", help="write an accepted result to the board and store it there")
+    parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="FOLDER", help=f"for {files}")
     parser.add_argument("--yes", action="store_true", help="the robot may move: do not ask")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Runs the identification; files are written when all of it has succeeded."""
+def read_run_arguments(arguments: argparse.Namespace) -> tuple[Robot, RobotModel, AnyPlan | None]:
+    """Robot, its compiled model and the plan; raises IdmError for a folder or a plan that will not do."""
     robot = load_robot(arguments.robot)
     model = RobotModel.of(robot)
-    folder: Path = arguments.output
-    if not folder.is_dir():
-        raise IdmError(f"{folder} is no folder; make it, or choose another one with -o")
+    if not arguments.output.is_dir():
+        raise IdmError(f"{arguments.output} is no folder; make it, or choose another one with -o")
     plan = None if arguments.plan is None else load_plan(arguments.plan)
     if plan is not None:
         planned_motion(plan, robot)
+    return robot, model, plan
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the identification; files are written when all of it has succeeded."""
+    robot, model, plan = read_run_arguments(arguments)
+    folder: Path = arguments.output
     with open_bench(robot, model, arguments.port) as bench:
         if arguments.write:
             check_model(bench, model.program)

@@ -15,7 +15,7 @@ from idmkit.excitation.fourier import Array, FourierSeries
 from idmkit.excitation.limits import Limit, Proof
 from idmkit.excitation.plan import Plan
 from idmkit.excitation.trapezoid import Move, TrapezoidPlan, Trapezoids
-from idmkit.files import write_text
+from idmkit.files import read_json, write_text
 
 SCHEMA = 1
 REST = 1e-9
@@ -55,12 +55,7 @@ def save_plan(plan: Plan | TrapezoidPlan, path: Path) -> None:
 
 def load_plan(path: Path) -> Plan | TrapezoidPlan:
     """Reads a plan; raises IdmError that says what is wrong with the file."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise IdmError(f"{path} cannot be read: {problem.strerror or problem}") from problem
-    except ValueError as problem:
-        raise IdmError(f"{path} is not JSON: {problem}") from problem
+    data = read_json(path)
     try:
         if data["schema"] != SCHEMA:
             raise IdmError(f"{path} has plan schema {data['schema']!r}, this program reads {SCHEMA}; plan again")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from idmkit.bench import RobotModel
+from idmkit.bench.excite import sine_run
 from idmkit.bench.moves import move_to
 from idmkit.bench.performance import named
 from idmkit.bench.run import Run, capture_while
@@ -21,7 +22,6 @@ from idmkit.collision import MomentumObserver, Thresholds, first_alarm, suggest
 from idmkit.collision.thresholds import SLOW, alarms, filter_memory
 from idmkit.experiments.outcome import Curve, Outcome, Panel, Table
 from idmkit.experiments.stage import Stage, stage
-from idmkit.link import motion
 from idmkit.robot import Axis, Robot
 
 Array = NDArray[np.float64]
@@ -32,6 +32,8 @@ CHANNELS = ("position_feedback", "torque_feedback", "torque_error", "velocity_co
 SHARE = 0.1
 """Of the joint's largest torque."""
 PUSH_S, BETWEEN_S = 0.1, 0.5
+BEFORE = 20
+"""Samples before a push that the picture shows."""
 BANDWIDTH_HZ = 40.0
 OBSERVER_MEMORY, STILL_COUNTS = 5, 4
 """Cycles after rest in which the observer may still be wrong by the friction; counts a cycle that are no motion."""
@@ -42,12 +44,17 @@ PHASES = ("at rest", "moving", "reversing")
 
 @dataclass(frozen=True)
 class Pushed:
-    """A push on one axis in one phase; samples until each detector saw it, None where it did not."""
+    """A push on one axis in one phase.
+
+    `found`: samples until each detector saw it, None where it did not; `around`: its signal from BEFORE samples before
+    the push to the end of it.
+    """
 
     axis: Axis
     phase: str
     effort: float
     found: dict[str, int | None]
+    around: dict[str, Array]
 
 
 def run(robot: Robot, seed: int, say: Callable[[str], None]) -> Outcome:
@@ -122,30 +129,6 @@ def signals_of(run: Run, observer: MomentumObserver, robot: Robot) -> Signals:
     }
 
 
-def sine_run(here: Stage, scale: float, seconds: float, pushes: Sequence[tuple[int, int, float]]) -> Run:
-    """The identification sines, `scale` times as fast, with pushes (axis, cycle of the motion, effort)."""
-    bench = here.bench
-    runs = [axis.identification for axis in bench.robot.axes]
-    cycles = bench.cycles(seconds)
-
-    def start(cycle: int) -> None:
-        _push(here, cycle, pushes)
-        motion.sine(
-            bench.board,
-            [own.target for own in runs],
-            [scale * own.frequency_hz for own in runs],
-            cycles,
-            start_cycle=cycle,
-        )
-
-    with bench.armed():
-        move_to(bench, [own.start for own in runs])
-        # Without the stop that ends a sine wherever it is: there the board has another limit.
-        found = capture_while(bench, CHANNELS, cycles, start)
-        bench.settle()
-    return found
-
-
 def _push(here: Stage, cycle: int, pushes: Sequence[tuple[int, int, float]]) -> None:
     """Pushes for PUSH_S, told by the board's cycles."""
     ahead = here.rig.cycle - here.bench.board.status().cycle
@@ -172,7 +155,7 @@ def _at_rest(here: Stage, observer: MomentumObserver, thresholds: dict[str, list
 def _in_motion(
     here: Stage, observer: MomentumObserver, thresholds: dict[str, list[Thresholds]], phase: str
 ) -> list[Pushed]:
-    """Each axis pushed against its way at its highest speed, or at a reversal, one after the other."""
+    """Each axis pushed at its highest speed, or at a reversal, one after the other."""
     pushes, at = [], BETWEEN_S
     for k, axis in enumerate(here.robot.axes):
         frequency = axis.identification.frequency_hz
@@ -182,7 +165,8 @@ def _in_motion(
         turn += (turn % 2 == 0) if phase == "moving" else (turn % 2 == 1)
         pushes.append((k, here.bench.cycles(float(turn * quarter)), _effort(axis)))
         at = turn * quarter + BETWEEN_S
-    run = sine_run(here, 1.0, at + BETWEEN_S, pushes)
+    cycles = here.bench.cycles(at + BETWEEN_S)
+    run = sine_run(here.bench, CHANNELS, cycles, begun=lambda cycle: _push(here, cycle, pushes))
     return _judged(here, signals_of(run, observer, here.robot), thresholds, pushes, phase)
 
 
@@ -202,7 +186,8 @@ def _judged(
             signal, speed = signals[name]
             delay = first_alarm(signal[:, k], speed[:, k], levels[k], at)
             found[name] = None if delay is None or delay > last else delay
-        pushed.append(Pushed(here.robot.axes[k], phase, effort, found))
+        around = {name: signals[name][0][at - BEFORE : at + last, k] for name in thresholds}
+        pushed.append(Pushed(here.robot.axes[k], phase, effort, found, around))
     return pushed
 
 
@@ -227,12 +212,7 @@ def _outcome(robot: Robot, pushes: Sequence[Pushed], thresholds: dict[str, list[
     ]
     title = f"{robot.name}: pushes of {100 * SHARE:.0f} % of the largest torque for {PUSH_S:g} s; ms until seen"
     table = Table(title, ["", "push", "rest", "slow", "fast", *PHASES], rows, notes)
-    panels = []
-    for k, axis in enumerate(robot.axes):
-        time = robot.cycle_time_s * np.arange(len(free["observer"][0]))
-        level = thresholds["observer"][k].fast
-        curves = [Curve(name, time, free[name][0][:, k]) for name in thresholds]
-        panels.append(Panel(f"{axis.name}, free motion", "s", "Nm" if axis.revolute else "N", curves, (-level, level)))
+    panels = [_panel(push, thresholds["observer"][k].fast, ms) for k, push in enumerate(_moving(pushes))]
     data = {
         "pushes": [
             {"axis": push.axis.name, "phase": push.phase, "effort": push.effort,
@@ -242,6 +222,21 @@ def _outcome(robot: Robot, pushes: Sequence[Pushed], thresholds: dict[str, list[
         "alarms_in_free_motion": false,
     }  # fmt: skip
     return Outcome("collision", robot.name, [table], panels, data)
+
+
+def _moving(pushes: Sequence[Pushed]) -> list[Pushed]:
+    return [push for push in pushes if push.phase == "moving"]
+
+
+def _panel(push: Pushed, level: float, ms: float) -> Panel:
+    """What both detectors showed of a push; the observer's level as a band."""
+    curves = [
+        Curve(name, ms * (np.arange(len(signal)) - BEFORE), np.abs(signal), marked=True)
+        for name, signal in push.around.items()
+    ]
+    unit = "Nm" if push.axis.revolute else "N"
+    title = f"{push.axis.name}, moving, pushed with {push.effort:.3g} {unit}"
+    return Panel(title, "ms after the push begins", f"|signal|, {unit}", curves, (0.0, level))
 
 
 def _time(delay: int | None, ms: float) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from idmkit.errors import IdmError
-from idmkit.files import write_text
+from idmkit.files import read_json, write_text
 from idmkit.finding import Finding
 
 SCHEMA = 1
@@ -104,12 +104,7 @@ class Result:
 
 def load_result(path: Path) -> Result:
     """Reads a stored result; raises IdmError that says what is wrong with the file."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise IdmError(f"{path} cannot be read: {problem.strerror or problem}") from problem
-    except ValueError as problem:
-        raise IdmError(f"{path} is not JSON: {problem}") from problem
+    data = read_json(path)
     try:
         if data["schema"] != SCHEMA:
             raise IdmError(f"{path} has result schema {data['schema']!r}, this program reads {SCHEMA}")
