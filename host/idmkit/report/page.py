@@ -35,7 +35,7 @@ th { text-align: right; font-weight: 600; color: var(--soft); }
 th:first-child { text-align: left; }
 td, th { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--line); }
 td.number { text-align: right; font-family: ui-monospace, monospace; white-space: pre; }
-.words td.number { white-space: normal; }
+.words td.number, .words th { white-space: normal; text-align: left; }
 .bar { background: #eef1f5; width: 9em; height: .7em; } .bar div { background: #0b6fb8; height: 100%; }
 li { margin: .45em 0; } li b { text-transform: uppercase; font-size: .75em; letter-spacing: .04em; }
 li.refusal b { color: var(--bad); } li.warning b { color: var(--warn); } li.info b { color: var(--soft); }

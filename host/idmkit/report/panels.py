@@ -38,8 +38,14 @@ def save_panels(outcome: Outcome, path: Path) -> None:
             plot.axhspan(*panel.band, color=BAND, alpha=0.12, lw=0)
         if panel.logarithmic:
             plot.set_yscale("log")
-        plot.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
-        plot.legend(framealpha=0.75, edgecolor="none", fontsize=7)
+        plot.set(xlabel=panel.x_label, ylabel=panel.y_label)
+        plot.set_title(panel.title, loc="left", fontsize=10, pad=16)
+        # In a line under the title, where no curve is.
+        legend = plot.legend(
+            frameon=False, fontsize=7, ncols=len(panel.curves), loc="lower left", bbox_to_anchor=(0, 1),
+            borderpad=0, borderaxespad=0.3, handlelength=1.5, columnspacing=1.2,
+        )  # fmt: skip
+        legend.set_in_layout(False)
         plot.spines[["top", "right"]].set_visible(False)
         plot.grid(alpha=0.25)
     for plot in plots.flat[len(outcome.panels) :]:
